@@ -1,0 +1,190 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/hotsku/hotsku/bench/attack"
+	"github.com/hotsku/hotsku/bench/audit"
+	"github.com/hotsku/hotsku/results"
+)
+
+// A Stage puts the target up for one trial after another.
+type Stage interface {
+	// Begin starts the target with a strategy and returns when it is ready to sell.
+	Begin(ctx context.Context, s Setting) (Target, error)
+	// End stops what Begin has started. Its error says that something had gone wrong with it meanwhile.
+	End(ctx context.Context) error
+}
+
+// A Setting is how a Stage must put the target up.
+type Setting struct {
+	Strategy string
+	Scenario results.Scenario
+	SKU      string // the hot one: the stall strikes its orders alone
+	Seed     uint64 // decides, with the order's key, whom the stall strikes
+}
+
+// trial runs one cell of the plan: create the SKU, warm up on another, attack on schedule, wait for the last answer and
+// for the target to come to rest, then audit and judge.
+func (r *runner) trial(ctx context.Context, t results.Trial) (results.Trial, results.Evidence, error) {
+	setting := Setting{Strategy: t.Cell.Strategy, Scenario: t.Scenario, SKU: t.SKU, Seed: t.Cell.Seed}
+	target, err := r.Stage.Begin(ctx, setting)
+	if err != nil {
+		return t, results.Evidence{}, fmt.Errorf("start the target: %w", err)
+	}
+	evidence, report, err := r.measure(ctx, &t, target)
+	if ended := r.Stage.End(ctx); ended != nil && err == nil {
+		err = fmt.Errorf("stop the target: %w", ended)
+	}
+	if err != nil {
+		return t, evidence, err
+	}
+	return t, evidence, r.judge(&t, &evidence, report)
+}
+
+// measure runs the attack and reads back all that the target knows of it.
+func (r *runner) measure(ctx context.Context, t *results.Trial, target Target) (e results.Evidence, report attack.Report, err error) {
+	t.Addresses, t.ReplicaNames = target.Addresses, target.Names
+	if err := r.warmUp(ctx, t, target); err != nil {
+		return e, report, fmt.Errorf("warm up: %w", err)
+	}
+	if err := target.CreateSKU(ctx, t.SKU, t.Stock); err != nil {
+		return e, report, fmt.Errorf("create the SKU: %w", err)
+	}
+	schedule, err := attack.Schedule(t.Scenario.Arrivals, t.Scenario.Rate, t.Scenario.Duration.D(), t.Cell.Seed)
+	if err != nil {
+		return e, report, err
+	}
+	report, err = attack.Run(ctx, r.config(t, target, t.SKU, schedule, r.live))
+	if err != nil {
+		return e, report, fmt.Errorf("attack: %w", err)
+	}
+	if err := ctx.Err(); err != nil {
+		return e, report, context.Cause(ctx)
+	}
+	t.Zero, t.Attack, e.Hits = report.Zero, report.Attack, report.Hits
+	return e, report, r.collect(ctx, t, target, &e)
+}
+
+func (r *runner) config(t *results.Trial, target Target, sku string, schedule []time.Duration, live func(attack.Live)) attack.Config {
+	return attack.Config{
+		Name: t.ID, Addresses: target.Addresses, SKU: sku, KeyPrefix: sku + "/",
+		Seed: t.Cell.Seed, Quantity: t.Scenario.Quantity,
+		Schedule: schedule, Timeout: t.Scenario.Timeout.D(), Progress: live,
+	}
+}
+
+// warmUp opens connections and fills caches on a SKU of its own. Its hits are not kept; if none of them was answered,
+// the target does not work and the trial would only find that out more slowly.
+func (r *runner) warmUp(ctx context.Context, t *results.Trial, target Target) error {
+	if t.Scenario.WarmUp == 0 {
+		return nil
+	}
+	sku := t.SKU + "-warm"
+	schedule, err := attack.Schedule(results.Constant, t.Scenario.Rate, t.Scenario.WarmUp.D(), t.Cell.Seed)
+	if err != nil {
+		return err
+	}
+	if err := target.CreateSKU(ctx, sku, int64(len(schedule)*t.Scenario.Quantity)); err != nil {
+		return err
+	}
+	report, err := attack.Run(ctx, r.config(t, target, sku, schedule, nil))
+	if err != nil {
+		return err
+	}
+	for _, h := range report.Hits {
+		if h.Code != 0 {
+			return nil
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return context.Cause(ctx)
+	}
+	return fmt.Errorf("none of %d orders was answered; the first met: %s", len(report.Hits), firstError(report.Hits))
+}
+
+func firstError(hits []results.Hit) string {
+	for _, h := range hits {
+		if h.Error != "" {
+			return h.Error
+		}
+	}
+	return "nothing"
+}
+
+// restPatience is how long a target may go on working after the last answer: a checkout that its client gave up is
+// still under way, and must be over before the ledger is read.
+const restPatience = 15 * time.Second
+
+func (r *runner) collect(ctx context.Context, t *results.Trial, target Target, e *results.Evidence) (err error) {
+	if err := target.Rest(ctx, t.SKU, restPatience); err != nil {
+		return fmt.Errorf("wait for the target to come to rest: %w", err)
+	}
+	if t.Executions, err = target.Executions(ctx, t.SKU); err != nil {
+		return fmt.Errorf("read the executions: %w", err)
+	}
+	if !t.Scenario.Untraced {
+		if e.Steps, err = target.Trace(ctx, t.SKU); err != nil {
+			return fmt.Errorf("read the trace: %w", err)
+		}
+	}
+	if e.Ledger, err = target.Ledger(ctx, t.SKU); err != nil {
+		return fmt.Errorf("read the ledger: %w", err)
+	}
+	if t.Inventory, err = target.Inventory(ctx, t.SKU); err != nil {
+		return fmt.Errorf("read the inventory: %w", err)
+	}
+	return nil
+}
+
+// judge completes the record of a trial from what was measured.
+func (r *runner) judge(t *results.Trial, e *results.Evidence, report attack.Report) error {
+	t.Strikes, t.Refusals = 0, 0
+	for _, x := range t.Executions {
+		t.Strikes += x.Stalled
+		t.Refusals += x.Fenced
+	}
+	t.Gates = append(attack.Gates(t.Scenario.Gates, report), strikes(*t)...)
+	return Rejudge(t, e)
+}
+
+// Rejudge completes a trial's record, from its phases to its verdict, by its hits, its ledger and its steps alone. What
+// was measured while it ran (the attack, the gates, the executions, the inventory) it takes from the record.
+func Rejudge(t *results.Trial, e *results.Evidence) (err error) {
+	t.Phases = results.Phases(t.Scenario.Shape, t.Scenario.Duration.D(), e.Hits, t.Stock)
+	if t.Latencies, t.Attack.Clamped, err = results.Latencies(e.Hits, t.Phases); err != nil {
+		return fmt.Errorf("trial %s: %w", t.ID, err)
+	}
+	t.Audit, e.Anomalies = audit.Audit(audit.Case{
+		SKU: t.SKU, Stock: t.Stock, KeyPrefix: t.KeyPrefix, Inventory: t.Inventory,
+		Hits: e.Hits, Ledger: e.Ledger, Steps: e.Steps, Executions: t.Executions, Zero: t.Zero, Replicas: t.ReplicaNames,
+	})
+	t.Verdict = results.Judge(t.Gates, t.Audit)
+	return nil
+}
+
+// strikes is the gate that an ordered stall has really struck.
+func strikes(t results.Trial) []results.Gate {
+	if t.Scenario.Stall == nil {
+		return nil
+	}
+	gate := results.Gate{Name: "stalls that struck", Limit: fmt.Sprintf(">= %d", max(1, t.Scenario.Gates.Strikes))}
+	if t.Executions == nil {
+		gate.Measured = "unknown: the target does not count them"
+		return []results.Gate{gate}
+	}
+	gate.Measured = fmt.Sprint(t.Strikes)
+	gate.Passed = t.Strikes >= max(1, t.Scenario.Gates.Strikes)
+	return []results.Gate{gate}
+}
+
+// stock returns the units at the start of a trial. In the sustain shape without a stock it is twice what can be asked for.
+func stock(s results.Scenario) int64 {
+	if s.Stock > 0 {
+		return s.Stock
+	}
+	return int64(math.Ceil(2 * s.Rate * s.Duration.D().Seconds() * float64(s.Quantity)))
+}

@@ -1,0 +1,249 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hotsku/hotsku/bench"
+	"github.com/hotsku/hotsku/plots"
+	"github.com/hotsku/hotsku/results"
+	"github.com/hotsku/hotsku/strategies"
+	"github.com/hotsku/hotsku/target"
+	"github.com/hotsku/hotsku/target/stack"
+)
+
+type loadCommand struct {
+	servers    `group:"Servers"`
+	Plan       string   `default:"default" help:"Built-in plan (see hotsku plans) or a YAML file."`
+	Strategies []string `placeholder:"NAME,…" help:"Run these strategies instead of the plan's."`
+	Scenarios  []string `placeholder:"NAME,…" help:"Run only these of the plan's scenarios."`
+	Blocks     int      `placeholder:"N" help:"Run so many blocks instead of the plan's."`
+	Seed       uint64   `placeholder:"N" help:"Repeat the arrivals, stalls and order of the run with this seed."`
+	Replicas   int      `default:"3" help:"Processes of the checkout service, 1 to 16."`
+	Label      string   `placeholder:"WORDS" help:"Name of the run, a-z, 0-9 and '-'; the plan's name if empty."`
+	Out        string   `default:"results/runs" type:"path" help:"Folder in which the run's folder is made."`
+	Quiet      bool     `short:"q" help:"Print no progress."`
+}
+
+// Run puts the plan's strategies through its scenarios and leaves a run folder.
+func (c loadCommand) Run(ctx context.Context, to stream) error {
+	plan, claims, err := c.plan()
+	if err != nil {
+		return usage(err)
+	}
+	progress := newProgress(to.err, c.Quiet, plan)
+	progress.say("starting the servers")
+	servers, err := stack.Start(ctx, stack.Options{
+		MySQLDSN: c.MySQLDSN, RedisAddr: c.RedisAddr, Warden: wardenCommandLine(), Nice: serversNice,
+		Log: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		return started(ctx, err)
+	}
+	err = c.load(ctx, to, servers, plan, claims, progress)
+	return errors.Join(err, servers.Close())
+}
+
+// serversNice is how far servers and replicas stand back behind the generator: on a machine that they share, it would
+// otherwise send late what it should have sent on time.
+const serversNice = 5
+
+func wardenCommandLine() []string {
+	executable, err := os.Executable()
+	if err != nil {
+		return nil // stack.Start says what is missing
+	}
+	return []string{executable, "warden"}
+}
+
+// started returns the error of a start in terms of the exit codes.
+func started(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return exit{results.ExitInterrupted, errors.New("interrupted before the first trial; nothing was kept")}
+	}
+	return environment(err)
+}
+
+// plan returns what is to be done, and what the strategies claim.
+func (c loadCommand) plan() (results.Plan, []results.Strategy, error) {
+	plan, err := bench.LoadPlan(c.Plan)
+	if err != nil {
+		return plan, nil, err
+	}
+	if len(c.Strategies) > 0 {
+		plan.Strategies = c.Strategies
+	}
+	if plan.Scenarios, err = choose(plan.Scenarios, c.Scenarios); err != nil {
+		return plan, nil, err
+	}
+	if c.Blocks != 0 {
+		plan.Blocks = c.Blocks
+	}
+	if c.Seed != 0 {
+		plan.Seed = c.Seed
+	}
+	if c.Label == "" {
+		c.Label = plan.Name
+	}
+	errs := []error{bench.ValidatePlan(plan), results.CheckLabel(c.Label)}
+	if c.Replicas < 1 || c.Replicas > 16 {
+		errs = append(errs, fmt.Errorf("--replicas must be 1 to 16, not %d", c.Replicas))
+	}
+	claims, err := claimsOf(plan.Strategies)
+	return bench.Arrange(plan), claims, errors.Join(append(errs, err)...)
+}
+
+func choose(all []results.Scenario, names []string) ([]results.Scenario, error) {
+	if len(names) == 0 {
+		return all, nil
+	}
+	var chosen []results.Scenario
+	for _, name := range names {
+		i := slices.IndexFunc(all, func(s results.Scenario) bool { return s.Name == name })
+		if i < 0 {
+			var there []string
+			for _, s := range all {
+				there = append(there, s.Name)
+			}
+			return nil, fmt.Errorf("the plan has no scenario %q; it has %s", name, strings.Join(there, ", "))
+		}
+		chosen = append(chosen, all[i])
+	}
+	return chosen, nil
+}
+
+func claimsOf(names []string) ([]results.Strategy, error) {
+	var claims []results.Strategy
+	for _, name := range names {
+		i, err := strategies.Get(name)
+		if err != nil {
+			return nil, err
+		}
+		claims = append(claims, results.Strategy{Name: i.Name, Doc: i.Doc, Safe: i.Safe, Breaks: i.Breaks})
+	}
+	return claims, nil
+}
+
+// load runs the plan on servers that are up, keeps what was finished, and reports.
+func (c loadCommand) load(ctx context.Context, to stream, s *stack.Stack, plan results.Plan, claims []results.Strategy, progress *progress) error {
+	record, err := c.record(ctx, s, plan)
+	if err != nil {
+		return started(ctx, err)
+	}
+	writer, err := results.Create(c.Out, record)
+	if err != nil {
+		return environment(err)
+	}
+	trials, failed := bench.Run(dieWith(ctx, s), bench.Config{
+		Plan: plan, Strategies: claims, Stage: newStage(s, c.Replicas), Tag: s.RunID(),
+		Keep: writer.Add, Progress: progress.event,
+	})
+	progress.end()
+	if len(trials) == 0 {
+		return errors.Join(ended(ctx, failed), writer.Discard())
+	}
+	record.State, record.Ended = results.Complete, time.Now().UTC()
+	if failed != nil {
+		record.State, record.Reason = results.Partial, fmt.Sprintf("%d of %d trials: %v", len(trials), len(plan.Order), failed)
+	}
+	record.Exit, record.Verdict = verdict(ctx, record, trials, failed)
+	if err := writer.Finish(record); err != nil {
+		return errors.Join(ended(ctx, failed), environment(err))
+	}
+	if err := present(context.WithoutCancel(ctx), to, writer.Dir(), progress); err != nil {
+		return errors.Join(ended(ctx, failed), err)
+	}
+	if failed != nil {
+		return ended(ctx, failed)
+	}
+	if record.Exit != results.ExitHeld {
+		return exit{code: record.Exit}
+	}
+	return nil
+}
+
+// dieWith returns a context that ends with ctx or as soon as a server has died by itself.
+func dieWith(ctx context.Context, s *stack.Stack) context.Context {
+	ctx, cancel := context.WithCancelCause(ctx)
+	go func() {
+		select {
+		case <-s.Done():
+			cancel(s.Err())
+		case <-ctx.Done():
+		}
+	}()
+	return ctx
+}
+
+// ended returns the error of a run that did not come to its end.
+func ended(ctx context.Context, failed error) error {
+	switch {
+	case failed == nil:
+		return nil
+	case ctx.Err() != nil:
+		return exit{results.ExitInterrupted, errors.New("interrupted; the trials that were finished are kept")}
+	}
+	return environment(failed)
+}
+
+// verdict sums a run up. One that did not come to its end has no verdict but what its trials show so far.
+func verdict(ctx context.Context, record results.Run, trials []results.Trial, failed error) (int, string) {
+	code, sentence := results.Summarize(record, trials).Exit()
+	switch {
+	case failed == nil || code == results.ExitBroken:
+		return code, sentence
+	case ctx.Err() != nil:
+		return results.ExitInterrupted, sentence
+	}
+	return results.ExitEnvironment, sentence
+}
+
+// record returns the run's record as it stands before the first trial, and creates the target's tables.
+func (c loadCommand) record(ctx context.Context, s *stack.Stack, plan results.Plan) (results.Run, error) {
+	if c.Label == "" {
+		c.Label = plan.Name
+	}
+	now := time.Now().UTC()
+	record := results.Run{
+		ID: results.RunID(now, c.Label), Label: c.Label, Started: now, Exploratory: plan.Exploratory,
+		Command: redact(os.Args), Plan: plan, Machine: machine(), Build: build(), Replicas: c.Replicas,
+		CoLocated: c.MySQLDSN == "" || c.RedisAddr == "",
+	}
+	described, err := s.Servers(ctx)
+	if err != nil {
+		return record, err
+	}
+	for _, server := range described {
+		record.Servers = append(record.Servers, results.Server(server))
+	}
+	db, err := target.OpenDatabase(s.DSN(), 1, nil)
+	if err != nil {
+		return record, err
+	}
+	defer db.Close()
+	return record, target.Migrate(ctx, db)
+}
+
+// present draws a stored run, prints its verdict table and, last, where the report is.
+func present(ctx context.Context, to stream, dir string, progress *progress) error {
+	folder, err := results.Open(dir)
+	if err != nil {
+		return environment(err)
+	}
+	if err := draw(ctx, folder, progress); err != nil {
+		return environment(err)
+	}
+	record := folder.Run()
+	if err := plots.VerdictTable(to.out, results.Summarize(record, folder.Trials()), to.tableStyle()); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(to.out, "\n%s\n%s\n", record.Verdict, filepath.Join(dir, "report.html"))
+	return err
+}

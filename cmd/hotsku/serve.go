@@ -1,0 +1,107 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"time"
+
+	"github.com/hotsku/hotsku/strategies"
+	"github.com/hotsku/hotsku/target"
+	"github.com/hotsku/hotsku/target/steps"
+)
+
+// servers are the flags that name a database and a Redis.
+type servers struct {
+	MySQLDSN  string `name:"mysql-dsn" env:"HOTSKU_MYSQL_DSN" placeholder:"DSN" help:"Database to use, as user:password@tcp(host:port)/name. Better given by $$HOTSKU_MYSQL_DSN: others can read a command line."`
+	RedisAddr string `name:"redis-addr" env:"HOTSKU_REDIS_ADDR" placeholder:"ADDR" help:"Redis to use, as host:port or redis://user:password@host:port/number."`
+}
+
+type serveCommand struct {
+	servers  `group:"Servers"`
+	Listen   string        `default:"127.0.0.1:8080" help:"Address to serve on; port 0 takes a free one."`
+	Replica  string        `default:"replica" help:"Name of this process in every order that it sells."`
+	Strategy string        `required:"" help:"How to guard the stock; see hotsku strategies."`
+	Timeout  time.Duration `default:"4s" help:"Limit of one checkout."`
+
+	LeaseTTL   time.Duration `name:"lease-ttl" default:"2s" group:"Lease" help:"A lease expires this long after it was granted."`
+	LeaseWait  time.Duration `default:"1s" group:"Lease" help:"An order waits this long for the lease."`
+	LeaseRetry time.Duration `default:"10ms" group:"Lease" help:"Mean pause between two tries."`
+
+	AdminToken       string `env:"HOTSKU_ADMIN_TOKEN" placeholder:"TOKEN" group:"Servers" help:"Token of the administrator's calls ($$HOTSKU_ADMIN_TOKEN); without one they are refused."`
+	RedisPrefix      string `default:"hotsku:" group:"Servers" help:"Start of every key in Redis."`
+	DBConnections    int    `name:"db-connections" default:"16" group:"Servers" help:"Size of the pool of database connections."`
+	RedisConnections int    `default:"64" group:"Servers" help:"Size of the pool of Redis connections."`
+
+	Record           bool          `group:"Bench" help:"Count executions, for the audit, in memory."`
+	Trace            bool          `group:"Bench" help:"Keep every step, in memory."`
+	StallBefore      string        `group:"Bench" placeholder:"STEP" help:"Hold some orders back before this step, such as \"update inventory\"."`
+	StallFor         time.Duration `group:"Bench" help:"For how long."`
+	StallProbability float64       `group:"Bench" help:"Share of the orders that are held back."`
+	StallSeed        uint64        `group:"Bench" help:"Decides, with the order's key, which."`
+	StallSKU         string        `name:"stall-sku" group:"Bench" help:"Only orders of this SKU."`
+
+	LogLevel slog.Level `default:"warn" help:"Least level that is logged: debug, info, warn or error."`
+}
+
+// Run serves until it is interrupted.
+func (c serveCommand) Run(ctx context.Context, to stream) error {
+	if _, err := strategies.Get(c.Strategy); err != nil {
+		return usage(err)
+	}
+	if c.MySQLDSN == "" {
+		return usage(fmt.Errorf("give the database by --mysql-dsn or $HOTSKU_MYSQL_DSN"))
+	}
+	log := slog.New(slog.NewTextHandler(to.err, &slog.HandlerOptions{Level: c.LogLevel})).With("replica", c.Replica)
+	target.LogRedis(log)
+	server, err := target.New(c.config(log))
+	if err != nil {
+		return usage(err)
+	}
+	if err := c.migrate(ctx); err != nil {
+		log.Warn("the tables were not created; they may be there already", "error", err)
+	}
+	listener, err := net.Listen("tcp", c.Listen)
+	if err != nil {
+		return environment(fmt.Errorf("listen: %w; give another address by --listen", err))
+	}
+	// Whoever started this process waits for the line.
+	fmt.Fprintf(to.out, "listening on http://%s\n", listener.Addr())
+	return server.Serve(ctx, listener)
+}
+
+func (c serveCommand) config(log *slog.Logger) target.Config {
+	cfg := target.Config{
+		Replica: c.Replica, Strategy: c.Strategy, Timeout: c.Timeout,
+		Lease: strategies.LeaseSettings{TTL: c.LeaseTTL, Wait: c.LeaseWait, Retry: c.LeaseRetry},
+		DSN:   c.MySQLDSN, DBConnections: c.DBConnections,
+		RedisURL: redisURL(c.RedisAddr), RedisPrefix: c.RedisPrefix, RedisConnections: c.RedisConnections,
+		AdminToken: c.AdminToken, Record: c.Record, Trace: c.Trace, Log: log,
+	}
+	if c.StallBefore != "" {
+		cfg.Stall = &steps.Stall{SKU: c.StallSKU, Step: c.StallBefore, Length: c.StallFor,
+			Probability: c.StallProbability, Seed: c.StallSeed}
+	}
+	return cfg
+}
+
+// migrate creates the tables. A replica starts without a database, too: it says so by /readyz, and sells when it is back.
+func (c serveCommand) migrate(ctx context.Context) error {
+	db, err := target.OpenDatabase(c.MySQLDSN, 1, nil)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	return target.Migrate(ctx, db)
+}
+
+// redisURL turns host:port into a redis:// URL; empty stays empty.
+func redisURL(address string) string {
+	if address == "" || len(address) > 8 && (address[:8] == "redis://" || address[:8] == "rediss:/") {
+		return address
+	}
+	return "redis://" + address
+}

@@ -1,0 +1,317 @@
+package plots
+
+import (
+	"bytes"
+	"encoding/xml"
+	"image"
+	"image/draw"
+	"image/png"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hotsku/hotsku/results"
+	"github.com/hotsku/hotsku/target/api"
+)
+
+// cases are runs that a figure may trip over. Each is made anew, since it is changed.
+var cases = []struct {
+	name string
+	make func(testing.TB) *fabricated
+}{
+	{"a usual run", func(tb testing.TB) *fabricated { return fabricate(tb, 7, 3, 900, behaviours).withAnomalies() }},
+	{"no trial at all", func(tb testing.TB) *fabricated {
+		f := fabricate(tb, 1, 1, 10, behaviours)
+		f.trials = nil
+		return f
+	}},
+	{"no plan and no trial", func(testing.TB) *fabricated { return &fabricated{} }},
+	{"trials without orders", func(tb testing.TB) *fabricated {
+		return fabricate(tb, 2, 1, 40, behaviours).keep(tb, func(results.Hit) bool { return false })
+	}},
+	{"one order in each trial", func(tb testing.TB) *fabricated {
+		return fabricate(tb, 3, 1, 40, behaviours).keep(tb, func(h results.Hit) bool { return h.Seq == 0 })
+	}},
+	{"one trial", func(tb testing.TB) *fabricated {
+		f := fabricate(tb, 4, 1, 600, behaviours[:1])
+		f.trials = f.trials[:1]
+		return f
+	}},
+	{"one strategy", func(tb testing.TB) *fabricated { return fabricate(tb, 5, 2, 600, behaviours[2:3]) }},
+	{"25 strategies", func(tb testing.TB) *fabricated { return fabricate(tb, 6, 1, 500, many(25)) }},
+	{"all sold at once", func(tb testing.TB) *fabricated {
+		return fabricate(tb, 7, 1, 300, behaviours).each(tb, func(h *results.Hit) {
+			h.Outcome, h.Intended, h.Sent, h.End = api.Sold, 0, 0, 0
+		})
+	}},
+	{"nothing sold", func(tb testing.TB) *fabricated {
+		return fabricate(tb, 8, 1, 300, behaviours).each(tb, func(h *results.Hit) { h.Outcome = api.Unavailable })
+	}},
+	{"all trials discarded", func(tb testing.TB) *fabricated {
+		return fabricate(tb, 9, 2, 300, behaviours).discard(func(results.Trial) bool { return true })
+	}},
+	{"all trials of one strategy discarded", func(tb testing.TB) *fabricated {
+		return fabricate(tb, 10, 2, 600, behaviours).discard(func(t results.Trial) bool { return t.Cell.Strategy == "lock-only" })
+	}},
+	{"half of the orders never sent", func(tb testing.TB) *fabricated {
+		f := fabricate(tb, 11, 1, 600, behaviours).keep(tb, func(h results.Hit) bool { return h.Seq%2 == 0 || h.Seq > 500 })
+		for i := range f.trials {
+			f.trials[i].Attack.Planned = 600
+		}
+		return f
+	}},
+	{"times of hours and of nothing", func(tb testing.TB) *fabricated {
+		return fabricate(tb, 12, 1, 300, behaviours).each(tb, func(h *results.Hit) {
+			h.End = h.Sent + time.Duration(h.Seq%3)*time.Hour
+			h.Sent = h.Intended
+		})
+	}},
+	{"a stock of billions", func(tb testing.TB) *fabricated {
+		f := fabricate(tb, 13, 1, 300, behaviours)
+		for i := range f.trials {
+			f.trials[i].Stock, f.trials[i].Audit.Oversold = 1e9, 987_654_321
+		}
+		return f
+	}},
+	{"hostile names", hostile},
+}
+
+// hostile is a run whose names try to break out of every format.
+func hostile(tb testing.TB) *fabricated {
+	bad := "<script>alert(1)</script>|*_`[x](http://evil.example/) \x00\n\"'&\u202e" + strings.Repeat("W", 60)
+	f := fabricate(tb, 14, 1, 300, behaviours[:2]).withAnomalies().discard(func(t results.Trial) bool { return t.Number == 2 })
+	f.run.ID, f.run.Label, f.run.Verdict, f.run.Machine.CPU = bad, bad, bad, bad
+	f.run.Servers[0].Brand, f.run.Servers[0].Settings[bad] = bad, bad
+	f.run.Plan.Scenarios[0].Name, f.run.Plan.Scenarios[0].Doc, f.run.Plan.Strategies[0] = bad, bad, bad
+	f.run.State, f.run.Reason = results.Partial, bad
+	for i := range f.trials {
+		t := &f.trials[i]
+		ev := f.evidence[t.ID]
+		t.ID += bad
+		if t.Cell.Scenario == "calm" {
+			t.Cell.Scenario = bad
+		}
+		if t.Cell.Strategy == "none" {
+			t.Cell.Strategy, t.Strategy.Name, t.Strategy.Doc = bad, bad, bad
+		}
+		t.Verdict.Reasons = append(t.Verdict.Reasons, bad)
+		for a := range ev.Anomalies {
+			ev.Anomalies[a].Detail = bad
+			ev.Anomalies[a].Orders[0].Key = bad
+		}
+		f.evidence[t.ID] = ev
+	}
+	return f
+}
+
+func TestEveryFigureOfEveryRunIsLegible(t *testing.T) {
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			scenes, err := gather(t.Context(), c.make(t))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, f := range figuresOf(scenes) {
+				checkFigure(t, c.name, f)
+			}
+		})
+	}
+}
+
+// coarse72 makes a pixel of a point, which draws seven times as fast as the real density.
+const coarse72 = 72
+
+func checkFigure(t *testing.T, run string, f figure) {
+	t.Helper()
+	if !strings.HasSuffix(f.sentence, ".") || strings.Contains(f.sentence, "NaN") {
+		t.Errorf("%s: the sentence says %q", f.name, f.sentence)
+	}
+	svg, err := drawSVG(f.sheet, f.alt())
+	if err != nil {
+		t.Fatalf("%s: %v", f.name, err)
+	}
+	picture, err := drawPNG(f.sheet, coarse72)
+	if err != nil {
+		t.Fatalf("%s: %v", f.name, err)
+	}
+	checkPicture(t, f, picture)
+	keepForTheEye(t, run, f)
+	if bytes.Contains(svg, []byte("NaN")) || bytes.Contains(svg, []byte("Inf")) {
+		t.Errorf("%s: the SVG has an impossible number", f.name)
+	}
+	if n := len(svg); n > 400_000 {
+		t.Errorf("%s: the SVG has %d bytes", f.name, n)
+	}
+	texts := textsOf(t, svg)
+	w, h := f.sheet.size()
+	for i, a := range texts {
+		if a.left < -.5 || a.right > float64(w)+.5 || a.top < -.5 || a.bottom > float64(h)+.5 {
+			t.Errorf("%s: %q is cut off: %+v of %v × %v", f.name, a.s, a, w, h)
+		}
+		for _, b := range texts[:i] {
+			if a.overlaps(b) {
+				t.Errorf("%s: %q and %q overlap: %+v, %+v", f.name, a.s, b.s, a, b)
+			}
+		}
+	}
+}
+
+// keepForTheEye writes the picture into the folder that HOTSKU_LOOK names, for what no test sees.
+func keepForTheEye(t *testing.T, run string, f figure) {
+	t.Helper()
+	dir := os.Getenv("HOTSKU_LOOK")
+	if dir == "" {
+		return
+	}
+	dir = filepath.Join(dir, slug(run, map[string]bool{}))
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	picture, err := drawPNG(f.sheet, density)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, f.name+".png"), picture, 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func checkPicture(t *testing.T, f figure, picture []byte) {
+	t.Helper()
+	decoded, err := png.Decode(bytes.NewReader(picture))
+	if err != nil {
+		t.Fatalf("%s: %v", f.name, err)
+	}
+	w, h := f.sheet.size()
+	if got, want := decoded.Bounds().Dx(), int(float64(w)+.5); got != want {
+		t.Errorf("%s: %d pixels wide, want %d", f.name, got, want)
+	}
+	if got, want := decoded.Bounds().Dy(), int(float64(h)+.5); got != want {
+		t.Errorf("%s: %d pixels high, want %d", f.name, got, want)
+	}
+	if n := inked(decoded); n < 400 {
+		t.Errorf("%s: %d pixels are drawn, which is an empty picture", f.name, n)
+	}
+}
+
+// inked counts the pixels that are not nearly white.
+func inked(m image.Image) int {
+	gray := image.NewGray(m.Bounds())
+	draw.Draw(gray, gray.Bounds(), m, m.Bounds().Min, draw.Src)
+	n := 0
+	for _, p := range gray.Pix {
+		if p < 0xE0 {
+			n++
+		}
+	}
+	return n
+}
+
+// A label is a text of an SVG with the box that it takes.
+type label struct {
+	s                        string
+	left, right, top, bottom float64
+}
+
+func (a label) overlaps(b label) bool {
+	const slack = .6
+	return a.left < b.right-slack && b.left < a.right-slack && a.top < b.bottom-slack && b.top < a.bottom-slack
+}
+
+// textsOf returns the texts of an SVG, which must be well-formed. No text in a figure is turned or moved by a group.
+func textsOf(t *testing.T, svg []byte) []label {
+	t.Helper()
+	var root struct {
+		ViewBox string `xml:"viewBox,attr"`
+		Group   struct {
+			Inner []byte `xml:",innerxml"`
+			Texts []struct {
+				X      float64 `xml:"x,attr"`
+				Y      float64 `xml:"y,attr"`
+				Length float64 `xml:"textLength,attr"`
+				Style  string  `xml:"style,attr"`
+				Text   string  `xml:",chardata"`
+			} `xml:"text"`
+		} `xml:"g"`
+	}
+	if err := xml.Unmarshal(svg, &root); err != nil {
+		t.Fatalf("not well-formed: %v", err)
+	}
+	if n := bytes.Count(root.Group.Inner, []byte("<g")); n > 0 {
+		t.Fatalf("%d groups within the group: the places of texts are not known", n)
+	}
+	height, err := strconv.ParseFloat(strings.Fields(root.ViewBox)[3], 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var labels []label
+	for _, text := range root.Group.Texts {
+		_, after, _ := strings.Cut(text.Style, "font-size:")
+		number, _, _ := strings.Cut(after, "px")
+		size, err := strconv.ParseFloat(number, 64)
+		if err != nil {
+			t.Fatalf("no size in %q: %v", text.Style, err)
+		}
+		base := height + text.Y // y is negative, from the lower edge
+		labels = append(labels, label{text.Text, text.X, text.X + text.Length, base - .72*size, base + .2*size})
+	}
+	return labels
+}
+
+func TestAFigureIsTheSameEveryTime(t *testing.T) {
+	draw := func() [][]byte {
+		scenes, err := gather(t.Context(), fabricate(t, 7, 2, 300, behaviours))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var all [][]byte
+		for _, f := range figuresOf(scenes) {
+			svg, err := drawSVG(f.sheet, f.alt())
+			if err != nil {
+				t.Fatal(err)
+			}
+			picture, err := drawPNG(f.sheet, coarse72)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, svg, picture)
+		}
+		return all
+	}
+	first, second := draw(), draw()
+	for i := range first {
+		if !bytes.Equal(first[i], second[i]) {
+			t.Errorf("file %d differs from the first time", i)
+		}
+	}
+}
+
+func TestTheSVGOfEveryRunIsXML(t *testing.T) {
+	scenes, err := gather(t.Context(), hostile(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range figuresOf(scenes) {
+		svg, err := drawSVG(f.sheet, f.alt())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for d := xml.NewDecoder(bytes.NewReader(svg)); ; {
+			token, err := d.Token()
+			if err == io.EOF {
+				break
+			}
+			if err != nil {
+				t.Fatalf("%s: %v", f.name, err)
+			}
+			if e, ok := token.(xml.StartElement); ok && e.Name.Local == "script" {
+				t.Errorf("%s: a name became an element", f.name)
+			}
+		}
+	}
+}

@@ -1,0 +1,193 @@
+package plots
+
+import (
+	"hash/fnv"
+	"image/color"
+	"math"
+	"slices"
+
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
+	"github.com/hotsku/hotsku/results"
+	"github.com/hotsku/hotsku/target/api"
+)
+
+// The inks of everything that is no data.
+var (
+	black = rgb(0x1A1A1A) // text and axes
+	grey  = rgb(0x595959) // secondary text: 7:1 on white
+	faint = rgb(0xBDBDBD) // context lines, leaders
+	hair  = rgb(0xE4E4E4) // grid
+	mist  = rgb(0xF4F4F4) // empty panels, the zero band
+	alarm = rgb(0xB00020) // beyond the stock, and nothing else
+	white = rgb(0xFFFFFF)
+)
+
+func rgb(hex uint32) color.NRGBA {
+	return color.NRGBA{R: uint8(hex >> 16), G: uint8(hex >> 8), B: uint8(hex), A: 0xFF}
+}
+
+// tint thins a colour out, as a tenth of it does for a filled band.
+func tint(c color.NRGBA, share float64) color.NRGBA {
+	c.A = uint8(math.Round(255 * share))
+	return c
+}
+
+// A look is how a strategy is drawn, alike in all figures of a run: by colour and by marker, so that either
+// alone tells it apart in a small figure, in grey print and for the colour-blind. Dashes are left to the figures, where
+// they tell one kind of time from another.
+type look struct {
+	color  color.NRGBA
+	marker draw.GlyphDrawer
+}
+
+// The colours are those of Okabe and Ito ("Color Universal Design", 2008), the light ones darkened for white paper:
+// cool for strategies that claim to be safe, warm for controls that do not.
+var (
+	cool = []color.NRGBA{rgb(0x0072B2), rgb(0x009E73), rgb(0x4B2E9E), rgb(0x3AA0DC)}
+	warm = []color.NRGBA{rgb(0xD55E00), rgb(0xB5477F), rgb(0xC28A00), rgb(0x7A1F1F)}
+)
+
+// The names that have a look of their own in every run. Any other name gets one by its hash, and moves on to the
+// next where that one is taken.
+var (
+	firstCool = []string{"db-conditional", "lock-fence", "for-update", "optimistic", "lock-conditional",
+		"lock-fence-register", "queue", "redis-reserve", "advisory-lock", "fair-lock-fence", "serializable", "skip-locked",
+		"batch", "buckets"}
+	firstWarm = []string{"none", "lock-only", "redis-counter", "lock-renewed", "redlock", "process-mutex",
+		"none-decrement", "lock-plain-del", "lock-after-snapshot", "lock-before-commit", "lock-fence-write"}
+)
+
+// looks gives every strategy its look.
+func looks(strategies []results.Strategy) map[string]look {
+	all := make(map[string]look, len(strategies))
+	for _, family := range []struct {
+		safe   bool
+		colors []color.NRGBA
+		first  []string
+		offset int // of the markers, so that the families differ in both
+	}{{true, cool, firstCool, 0}, {false, warm, firstWarm, 2}} {
+		taken := map[int]bool{}
+		var strangers []string
+		place := func(name string, slot int) {
+			taken[slot] = true
+			all[name] = look{
+				color:  family.colors[slot%len(family.colors)],
+				marker: shapes[(slot+slot/len(shapes)+family.offset)%len(shapes)],
+			}
+		}
+		for _, s := range strategies {
+			if s.Safe != family.safe {
+				continue
+			}
+			if slot := slices.Index(family.first, s.Name); slot >= 0 {
+				place(s.Name, slot)
+			} else {
+				strangers = append(strangers, s.Name)
+			}
+		}
+		slices.Sort(strangers)
+		slots := len(family.colors) * len(shapes)
+		for _, name := range strangers {
+			slot := hash(name) % slots
+			for n := 0; taken[slot] && n < slots; n++ {
+				slot = (slot + 1) % slots
+			}
+			place(name, slot)
+		}
+	}
+	return all
+}
+
+func hash(name string) int {
+	h := fnv.New32a()
+	h.Write([]byte(name)) // never fails
+	return int(h.Sum32() >> 1)
+}
+
+// The markers: filled shapes of like weight.
+var shapes = []draw.GlyphDrawer{
+	draw.CircleGlyph{},
+	polygon{{-.85, -.85}, {.85, -.85}, {.85, .85}, {-.85, .85}}, // square
+	polygon{{0, 1.15}, {1.05, -.75}, {-1.05, -.75}},             // triangle
+	polygon{{0, 1.2}, {1.2, 0}, {0, -1.2}, {-1.2, 0}},           // diamond
+	polygon{{0, -1.15}, {1.05, .75}, {-1.05, .75}},              // triangle upside down
+	polygon{{-.35, -1.1}, {.35, -1.1}, {.35, -.35}, {1.1, -.35}, {1.1, .35}, {.35, .35}, {.35, 1.1}, {-.35, 1.1}, {-.35, .35}, {-1.1, .35}, {-1.1, -.35}, {-.35, -.35}}, // plus
+	polygon{{1.15, 0}, {-.75, 1.05}, {-.75, -1.05}}, // triangle pointing right
+	polygon{{0, .5}, {.7, 1.1}, {1.1, .7}, {.5, 0}, {1.1, -.7}, {.7, -1.1}, {0, -.5}, {-.7, -1.1}, {-1.1, -.7}, {-.5, 0}, {-1.1, .7}, {-.7, 1.1}}, // cross
+}
+
+// A polygon is a filled marker, its corners in units of the marker's radius.
+type polygon [][2]float64
+
+var _ draw.GlyphDrawer = polygon{}
+
+// DrawGlyph implements [draw.GlyphDrawer].
+func (p polygon) DrawGlyph(c *draw.Canvas, style draw.GlyphStyle, at vg.Point) {
+	corners := make([]vg.Point, len(p))
+	for i, corner := range p {
+		corners[i] = vg.Point{
+			X: at.X + vg.Length(corner[0])*style.Radius,
+			Y: at.Y + vg.Length(corner[1])*style.Radius,
+		}
+	}
+	c.FillPolygon(style.Color, corners)
+}
+
+// A ringGlyph is a hollow circle.
+type ringGlyph struct{}
+
+var _ draw.GlyphDrawer = ringGlyph{}
+
+// DrawGlyph implements [draw.GlyphDrawer].
+func (ringGlyph) DrawGlyph(c *draw.Canvas, style draw.GlyphStyle, at vg.Point) {
+	c.SetLineStyle(stroke(style.Color, 1.1))
+	var p vg.Path
+	p.Move(vg.Point{X: at.X + style.Radius, Y: at.Y})
+	p.Arc(at, style.Radius, 0, 2*math.Pi)
+	p.Close()
+	c.Stroke(p)
+}
+
+// glyph returns the marker of l at radius r.
+func (l look) glyph(r vg.Length) draw.GlyphStyle {
+	return draw.GlyphStyle{Color: l.color, Radius: r, Shape: l.marker}
+}
+
+// Unsent counts as an outcome in figures: an order that the generator should have sent and did not.
+const unsent = api.Outcome(255)
+
+// outcomeInk returns what an outcome is drawn in. What is meant to happen is grey; colour is for trouble.
+func outcomeInk(o api.Outcome) color.NRGBA {
+	switch o {
+	case api.Sold:
+		return rgb(0x4F6272)
+	case api.Replayed:
+		return rgb(0x8FA3B2)
+	case api.SoldOut:
+		return rgb(0xD3DADF)
+	case api.Contended:
+		return rgb(0xE69F00)
+	case api.Fenced:
+		return rgb(0x8E5BA8)
+	case api.Unavailable:
+		return rgb(0x56B4E9)
+	case api.Unknown:
+		return rgb(0xD55E00)
+	case unsent:
+		return rgb(0x000000)
+	}
+	return rgb(0xF0A6C8) // invalid
+}
+
+func outcomeName(o api.Outcome) string {
+	if o == unsent {
+		return "unsent"
+	}
+	return o.String()
+}
+
+// stacking is the order of the outcomes in a stack, from the bottom.
+var stacking = []api.Outcome{api.Sold, api.Replayed, api.SoldOut, api.Contended, api.Fenced, api.Unavailable,
+	api.Invalid, api.Unknown, unsent}

@@ -1,0 +1,235 @@
+package plots
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
+
+	"github.com/hotsku/hotsku/results"
+)
+
+// A TableStyle says what a verdict table is for.
+type TableStyle int
+
+// The styles. Plain and Colored are for a terminal of 100 columns and show the median trial alone; Markdown has the
+// ranges between trials, too.
+const (
+	Plain TableStyle = iota // no escape sequence, as NO_COLOR and a pipe want it
+	Colored
+	Markdown
+)
+
+// VerdictTable writes what each strategy came to in each scenario. An unknown figure is "–". It returns the first error
+// of w.
+func VerdictTable(w io.Writer, s results.Summary, style TableStyle) error {
+	var out strings.Builder
+	for i, group := range verdictGroups(s) {
+		if i > 0 {
+			out.WriteString("\n")
+		}
+		if style == Markdown {
+			fmt.Fprintf(&out, "**%s**\n\n%s\n", escapeMarkdown(group.Scenario), group.markdown())
+		} else {
+			fmt.Fprintf(&out, "%s\n%s\n", clean(group.Scenario), group.terminal(style == Colored))
+		}
+	}
+	if len(s.Cells) == 0 {
+		out.WriteString("The run has no trial.\n")
+	}
+	_, err := io.WriteString(w, out.String())
+	return err
+}
+
+// A verdictGroup is the part of the verdict that is about one scenario.
+type verdictGroup struct {
+	Scenario string
+	Rows     []verdictRow
+}
+
+// A verdictRow is a cell of the summary in words.
+type verdictRow struct {
+	Strategy, Role, Fate string
+	Tone                 string // "bad", "doubt", or "" where all is as it should be
+	Oversold             string
+	Broke, Bound         string
+	Invariants           string // those that broke
+	P50, P99, Goodput    spreadText
+	Strikes, Refusals    string
+	Valid, Invalid       string // valid of planned trials; discarded ones
+	Unknown              string
+}
+
+// A spreadText is a figure over the trials of a cell: the median, and from the lowest to the highest.
+type spreadText struct{ Median, Range string }
+
+func (s spreadText) String() string {
+	if s.Range == "" {
+		return s.Median
+	}
+	return s.Median + " (" + s.Range + ")"
+}
+
+func verdictGroups(s results.Summary) []verdictGroup {
+	var groups []verdictGroup
+	for _, c := range s.Cells {
+		if n := len(groups); n == 0 || groups[n-1].Scenario != c.Scenario {
+			groups = append(groups, verdictGroup{Scenario: c.Scenario})
+		}
+		last := &groups[len(groups)-1]
+		last.Rows = append(last.Rows, rowOf(c))
+	}
+	return groups
+}
+
+func rowOf(c results.CellSummary) verdictRow {
+	r := verdictRow{
+		Strategy: c.Strategy.Name, Role: roleOf(c.Strategy, c.Trials > 0), Fate: string(c.Claim),
+		Oversold: "–", Broke: "–", Bound: "–",
+		P50:     spreadOf(c.P50, c.Valid, durationText),
+		P99:     spreadOf(c.P99, c.Valid, durationText),
+		Goodput: spreadOf(c.Goodput, c.Valid, rateText),
+		Strikes: count(c.Strikes), Refusals: count(c.Refusals), Unknown: count(c.Unknown),
+		Valid: fmt.Sprintf("%d/%d", c.Valid, c.Blocks), Invalid: count(c.Invalid),
+	}
+	if c.Valid > 0 || c.WorstOversold > 0 {
+		r.Oversold = count(c.WorstOversold)
+	}
+	if c.Valid > 0 {
+		r.Broke = fmt.Sprintf("%d of %d", c.Broken, c.Valid)
+		if c.Broken < c.Valid {
+			r.Bound = "≤ " + percent(results.UpperBound(c.Broken, c.Valid))
+		}
+	}
+	var broke []string
+	discarded := 0
+	for _, b := range c.Broke {
+		broke = append(broke, fmt.Sprintf("%s in %d, worst %s", b.Invariant, b.Trials, count(b.Worst)))
+		discarded = max(discarded, b.Invalid)
+	}
+	if discarded > 0 {
+		r.Broke += fmt.Sprintf(" + %d discarded", discarded)
+	}
+	r.Invariants = strings.Join(broke, "; ")
+	switch c.Claim {
+	case results.ClaimBroken:
+		r.Tone = "bad"
+	case results.ClaimNotCaught, results.ClaimNoResult:
+		r.Tone = "doubt"
+	}
+	return r
+}
+
+// roleOf says what a strategy claims. Nothing is known of one that never ran.
+func roleOf(s results.Strategy, known bool) string {
+	switch {
+	case !known:
+		return "unknown"
+	case s.Safe:
+		return "safe"
+	}
+	return "control"
+}
+
+// spreadOf puts a spread in words. n is the number of valid trials: fewer with the figure is worth a word.
+func spreadOf(s results.Spread, n int, format func(float64) string) spreadText {
+	if s.N == 0 {
+		return spreadText{Median: "–"}
+	}
+	out := spreadText{Median: format(s.Median)}
+	if s.N > 1 {
+		out.Range = between(format(s.Low), format(s.High))
+	}
+	if s.N < n {
+		out.Range = strings.TrimSpace(out.Range + fmt.Sprintf(" in %d/%d", s.N, n))
+	}
+	return out
+}
+
+// between writes a range, and a unit that both ends share but once: "2.2–2.3 ms".
+func between(low, high string) string {
+	number, unit, _ := strings.Cut(low, " ")
+	if unit != "" && strings.HasSuffix(high, " "+unit) {
+		low = number
+	}
+	return low + "–" + high
+}
+
+func durationText(ms float64) string {
+	return formatDuration(time.Duration(ms * float64(time.Millisecond)))
+}
+
+func rateText(perSecond float64) string { return decimal(perSecond, 3) + " /s" }
+
+func (g verdictGroup) terminal(colored bool) string {
+	t := table.NewWriter()
+	t.SetStyle(table.StyleLight)
+	t.Style().Format.Header = text.FormatDefault
+	t.AppendHeader(table.Row{"strategy", "claim", "oversold", "broke", "95 % bound", "p50", "p99", "goodput",
+		"stalls", "refused", "valid"})
+	for _, r := range g.Rows {
+		fate := r.Role + ": " + r.Fate
+		if colored {
+			fate = paint(fate, r.Tone, r.Fate)
+		}
+		t.AppendRow(table.Row{clean(r.Strategy), fate, r.Oversold, r.Broke, r.Bound, r.P50.Median, r.P99.Median,
+			r.Goodput.Median, r.Strikes, r.Refusals, r.Valid})
+	}
+	var columns []table.ColumnConfig
+	for n := 3; n <= 10; n++ {
+		columns = append(columns, table.ColumnConfig{Number: n, Align: text.AlignRight, AlignHeader: text.AlignRight})
+	}
+	t.SetColumnConfigs(columns)
+	return t.Render()
+}
+
+// paint colours a fate for a terminal: red and yellow for trouble, green for a claim that held.
+func paint(s, tone, fate string) string {
+	code := ""
+	switch {
+	case tone == "bad":
+		code = "1;31"
+	case tone == "doubt":
+		code = "33"
+	case fate == string(results.ClaimHeld):
+		code = "32"
+	default:
+		return s
+	}
+	return "\x1b[" + code + "m" + s + "\x1b[0m"
+}
+
+func (g verdictGroup) markdown() string {
+	t := table.NewWriter()
+	t.AppendHeader(table.Row{"strategy", "claim", "oversold, worst", "broke", "95 % bound", "p50 of sales", "p99 of sales",
+		"goodput", "stalls", "refused", "valid trials"})
+	for _, r := range g.Rows {
+		fate := r.Role + ": " + r.Fate
+		if r.Tone == "bad" {
+			fate = "**" + fate + "**"
+		}
+		t.AppendRow(table.Row{escapeMarkdown(r.Strategy), fate, r.Oversold, r.Broke, r.Bound, r.P50.String(), r.P99.String(),
+			r.Goodput.String(), r.Strikes, r.Refusals, r.Valid})
+	}
+	var columns []table.ColumnConfig
+	for n := 3; n <= 10; n++ {
+		columns = append(columns, table.ColumnConfig{Number: n, Align: text.AlignRight})
+	}
+	t.SetColumnConfigs(columns)
+	return t.RenderMarkdown()
+}
+
+// escapeMarkdown makes text from a file harmless in Markdown. The table writer itself escapes '|'.
+func escapeMarkdown(s string) string {
+	var out strings.Builder
+	for _, r := range clean(s) {
+		if strings.ContainsRune("\\`*_{}[]<>()#+!&~", r) {
+			out.WriteByte('\\')
+		}
+		out.WriteRune(r)
+	}
+	return out.String()
+}

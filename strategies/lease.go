@@ -1,0 +1,150 @@
+package strategies
+
+import (
+	"context"
+	crypto "crypto/rand"
+	_ "embed"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// LeaseSettings say how long a lease lasts and how patiently an order waits for it.
+type LeaseSettings struct {
+	TTL   time.Duration // the lease expires this long after it was granted
+	Wait  time.Duration // an order waits this long for the lease, then it is contended
+	Retry time.Duration // mean pause between two tries; each is drawn between half and one and a half of it
+}
+
+// DefaultLease returns settings for a critical section of a few milliseconds.
+func DefaultLease() LeaseSettings {
+	return LeaseSettings{TTL: 2 * time.Second, Wait: time.Second, Retry: 10 * time.Millisecond}
+}
+
+// Validate returns an error that names the setting that cannot work.
+func (s LeaseSettings) Validate() error {
+	switch {
+	case s.TTL < time.Millisecond:
+		return fmt.Errorf("lease: a TTL of %v is shorter than Redis can keep; give at least 1ms", s.TTL)
+	case s.Wait < 0:
+		return fmt.Errorf("lease: a wait limit of %v is negative", s.Wait)
+	case s.Retry <= 0:
+		return fmt.Errorf("lease: a retry pause of %v would spin; give at least 1ms", s.Retry)
+	}
+	return nil
+}
+
+// A lease is a lock with an expiry: its holder can lose it without notice. It keeps others away most of the time; what
+// it protects must be right without it.
+type lease struct {
+	redis redis.UniversalClient
+	key   string
+	owner string // random, so that only the holder's own lease is ever released
+	token int64  // the fencing token, 0 when none was asked for
+}
+
+//go:embed acquire.lua
+var acquireSource string
+
+//go:embed release.lua
+var releaseSource string
+
+//go:embed raise.lua
+var raiseSource string
+
+var (
+	acquireScript = redis.NewScript(acquireSource)
+	releaseScript = redis.NewScript(releaseSource)
+	raiseScript   = redis.NewScript(raiseSource)
+)
+
+// Scripts maps the SHA-1 digest of every Lua script to the name of the step that it is, for whoever watches the traffic.
+func Scripts() map[string]string {
+	return map[string]string{
+		acquireScript.Hash(): "acquire",
+		releaseScript.Hash(): "release",
+		raiseScript.Hash():   "raise",
+	}
+}
+
+// The time that a release may take. It runs after the request it belongs to, so it needs a limit of its own.
+const releaseTimeout = 250 * time.Millisecond
+
+// The time that an unused fence counter stays in Redis, so that counters do not pile up with every SKU ever sold.
+// A counter that is gone too early is raised again from the database; see raiseFence.
+const fenceLife = 24 * time.Hour
+
+// The keys of one SKU share a hash tag, so that one script may use them together on a cluster.
+func (e Env) leaseKey(sku string) string { return e.Prefix + "lease:{" + sku + "}" }
+func (e Env) fenceKey(sku string) string { return e.Prefix + "fence:{" + sku + "}" }
+
+// acquire takes the SKU's lease with SET NX PX, waiting for it up to the wait limit.
+func (e Env) acquire(ctx context.Context, sku string) (lease, error) {
+	return e.wait(ctx, sku, func(l *lease) error {
+		return e.Redis.SetArgs(ctx, l.key, l.owner, redis.SetArgs{Mode: "NX", TTL: e.Lease.TTL}).Err()
+	})
+}
+
+// acquireFenced takes the SKU's lease and a fencing token in one script, so that tokens follow the order of grants.
+// With a separate INCR, a client that stalls between the two commands could draw a newer token than the present
+// holder's.
+func (e Env) acquireFenced(ctx context.Context, sku string) (lease, error) {
+	return e.wait(ctx, sku, func(l *lease) (err error) {
+		l.token, err = acquireScript.Run(ctx, e.Redis, []string{l.key, e.fenceKey(sku)},
+			l.owner, e.Lease.TTL.Milliseconds(), fenceLife.Milliseconds()).Int64()
+		return err
+	})
+}
+
+// wait calls try until it succeeds. A try that fails with [redis.Nil] found the lease taken; any other error means that
+// Redis is of no use, and the order is refused rather than sold without a lease.
+func (e Env) wait(ctx context.Context, sku string, try func(*lease) error) (lease, error) {
+	l := lease{redis: e.Redis, key: e.leaseKey(sku), owner: crypto.Text()}
+	limit := time.Now().Add(e.Lease.Wait)
+	for {
+		err := try(&l)
+		if err == nil {
+			return l, nil
+		}
+		if !errors.Is(err, redis.Nil) {
+			return lease{}, fmt.Errorf("%w: acquire the lease of %s: %w", ErrUnavailable, sku, err)
+		}
+		pause := e.Lease.Retry/2 + rand.N(e.Lease.Retry)
+		if time.Now().Add(pause).After(limit) {
+			return lease{}, fmt.Errorf("%w: the lease of %s was not free within %v", ErrContended, sku, e.Lease.Wait)
+		}
+		select {
+		case <-ctx.Done():
+			return lease{}, fmt.Errorf("%w: waiting for the lease of %s: %w", ErrContended, sku, context.Cause(ctx))
+		case <-time.After(pause):
+		}
+	}
+}
+
+// release gives the lease back if it is still the owner's, by a compare-and-delete script. It runs under a context that
+// outlives the request's: a release that is cancelled with its request leaves the lease until it expires.
+func (e Env) release(ctx context.Context, l lease) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
+	defer cancel()
+	if err := releaseScript.Run(ctx, l.redis, []string{l.key}, l.owner).Err(); err != nil {
+		e.Log.WarnContext(ctx, "the lease was not released; it ends when it expires", "key", l.key, "error", err)
+	}
+}
+
+// raiseFence heals a fence counter that fell behind the database, as happens when Redis loses its memory: every token
+// would be refused until the counter had caught up. The sale that noticed stays refused.
+func (e Env) raiseFence(ctx context.Context, sku string, refused error) {
+	var fenced *fencedError
+	if !errors.As(refused, &fenced) {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
+	defer cancel()
+	err := raiseScript.Run(ctx, e.Redis, []string{e.fenceKey(sku)}, fenced.fence, fenceLife.Milliseconds()).Err()
+	if err != nil {
+		e.Log.WarnContext(ctx, "the fence counter was not raised", "sku", sku, "fence", fenced.fence, "error", err)
+	}
+}

@@ -1,0 +1,103 @@
+package target
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+	"github.com/redis/go-redis/v9"
+
+	"github.com/hotsku/hotsku/strategies"
+	"github.com/hotsku/hotsku/target/steps"
+)
+
+// OpenDatabase returns a pool of at most connections connections whose statements w, unless nil, observes.
+// It does not connect yet.
+//
+// The pool keeps as many idle connections as it may open, so that a burst does not pay for connecting again and again.
+// Affected rows are changed rows (clientFoundRows=false): a strategy's proof of a sale hangs on that.
+func OpenDatabase(dsn string, connections int, w steps.Observer) (*sql.DB, error) {
+	cfg, err := mysql.ParseDSN(dsn)
+	if err != nil {
+		return nil, errors.New("the database's DSN is malformed; write user:password@tcp(host:port)/database")
+	}
+	cfg.ClientFoundRows = false
+	cfg.ParseTime = true
+	cfg.Loc = time.UTC
+	connector, err := steps.Connector(cfg, w)
+	if err != nil {
+		return nil, err
+	}
+	db := sql.OpenDB(connector)
+	db.SetMaxOpenConns(connections)
+	db.SetMaxIdleConns(connections)
+	return db, nil
+}
+
+// LogRedis sends what the Redis client says of itself to log, at the level debug: a strategy's error tells the rest.
+// It holds for the whole process.
+func LogRedis(log *slog.Logger) { redis.SetLogger(redisLog{log}) }
+
+type redisLog struct{ log *slog.Logger }
+
+func (l redisLog) Printf(ctx context.Context, format string, args ...any) {
+	if l.log.Enabled(ctx, slog.LevelDebug) {
+		l.log.DebugContext(ctx, fmt.Sprintf(format, args...))
+	}
+}
+
+// redisPatience is how long one command may take, connecting and waiting for a connection included: twice that is still
+// half a second, in which a checkout must have failed closed.
+const redisPatience = 250 * time.Millisecond
+
+// patience is a hook that gives every command its own deadline. The client's timeouts are each for one part of the way
+// and add up.
+type patience struct{}
+
+func (patience) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (patience) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		ctx, cancel := context.WithTimeout(ctx, redisPatience)
+		defer cancel()
+		return next(ctx, cmd)
+	}
+}
+
+func (patience) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		ctx, cancel := context.WithTimeout(ctx, redisPatience)
+		defer cancel()
+		return next(ctx, cmds)
+	}
+}
+
+// OpenRedis returns a client for the given redis:// URL with at most connections connections, whose commands w, unless
+// nil, observes. It does not connect yet.
+//
+// The client never repeats a command by itself: a reply lost once would otherwise decrement twice, or leave a lease
+// that nobody knows to hold. It heeds the context's deadline, which is not its default.
+func OpenRedis(url string, connections int, w steps.Observer) (*redis.Client, error) {
+	o, err := redis.ParseURL(url)
+	if err != nil {
+		return nil, fmt.Errorf("the address of Redis is malformed; write redis://user:password@host:port/number")
+	}
+	o.MaxRetries = -1
+	o.DialerRetries = 1
+	o.ContextTimeoutEnabled = true
+	o.PoolSize = connections
+	o.DialTimeout = redisPatience
+	o.ReadTimeout = redisPatience
+	o.WriteTimeout = redisPatience
+	o.PoolTimeout = redisPatience
+	client := redis.NewClient(o)
+	client.AddHook(patience{})
+	if w != nil {
+		client.AddHook(steps.Hook(w, strategies.Scripts()))
+	}
+	return client, nil
+}

@@ -1,0 +1,24 @@
+package stack
+
+import (
+	"fmt"
+	"os/exec"
+	"strconv"
+	"strings"
+)
+
+// inspect returns when a process was born, to the second, and whether it has ended but was not reaped yet.
+// Its error means that there is no such process, or that ps could not be asked.
+func inspect(pid int) (birth string, zombie bool, err error) {
+	ps := exec.Command("ps", "-o", "stat=,lstart=", "-p", strconv.Itoa(pid))
+	ps.Env = []string{"LC_ALL=C", "TZ=UTC", "PATH=/bin:/usr/bin"}
+	out, err := ps.Output()
+	if err != nil {
+		return "", false, fmt.Errorf("ps -p %d: %w", pid, err)
+	}
+	fields := strings.Fields(string(out))
+	if len(fields) < 2 {
+		return "", false, fmt.Errorf("ps -p %d: unexpected answer %q", pid, out)
+	}
+	return strings.Join(fields[1:], " "), strings.HasPrefix(fields[0], "Z"), nil
+}
