@@ -3,7 +3,6 @@
 package bench
 
 import (
-	"cmp"
 	"embed"
 	"errors"
 	"fmt"
@@ -81,31 +80,41 @@ func LoadPlan(nameOrFile string) (results.Plan, error) {
 // DecodePlan reads a plan strictly: an unknown key or a value of the wrong type is an error that shows line and column.
 // A scenario with the name of a built-in one takes from that whatever the plan leaves out.
 func DecodePlan(text []byte) (results.Plan, error) {
-	var plan results.Plan
-	if err := yaml.UnmarshalWithOptions(text, &plan, yaml.Strict()); err != nil {
-		return plan, errors.New(strings.TrimSpace(yaml.FormatError(err, false, true)))
+	var file planFile
+	if err := yaml.UnmarshalWithOptions(text, &file, yaml.Strict()); err != nil {
+		return results.Plan{}, errors.New(strings.TrimSpace(yaml.FormatError(err, false, true)))
 	}
-	for i, scenario := range plan.Scenarios {
-		plan.Scenarios[i] = complete(scenario)
+	plan := file.Plan
+	for _, s := range file.Scenarios {
+		plan.Scenarios = append(plan.Scenarios, results.Scenario(s))
 	}
 	return plan, ValidatePlan(plan)
 }
 
-// complete fills what s leaves out from the built-in scenario of its name, if there is one.
-func complete(s results.Scenario) results.Scenario {
-	for _, b := range Scenarios() {
-		if b.Name != s.Name {
-			continue
-		}
-		s.Doc, s.Shape, s.Arrivals = cmp.Or(s.Doc, b.Doc), cmp.Or(s.Shape, b.Shape), cmp.Or(s.Arrivals, b.Arrivals)
-		s.Rate, s.Duration, s.Stock = cmp.Or(s.Rate, b.Rate), cmp.Or(s.Duration, b.Duration), cmp.Or(s.Stock, b.Stock)
-		s.Quantity, s.WarmUp, s.Timeout = cmp.Or(s.Quantity, b.Quantity), cmp.Or(s.WarmUp, b.WarmUp), cmp.Or(s.Timeout, b.Timeout)
-		s.Lease.TTL, s.Lease.Wait = cmp.Or(s.Lease.TTL, b.Lease.TTL), cmp.Or(s.Lease.Wait, b.Lease.Wait)
-		s.Lease.Retry, s.Stall = cmp.Or(s.Lease.Retry, b.Lease.Retry), cmp.Or(s.Stall, b.Stall)
-		s.Gates.SentShare, s.Gates.LagP99 = cmp.Or(s.Gates.SentShare, b.Gates.SentShare), cmp.Or(s.Gates.LagP99, b.Gates.LagP99)
-		s.Gates.CPU, s.Gates.Strikes = cmp.Or(s.Gates.CPU, b.Gates.CPU), cmp.Or(s.Gates.Strikes, b.Gates.Strikes)
+// planFile is a plan as its file has it.
+type planFile struct {
+	results.Plan `yaml:",inline"`
+	Scenarios    []scenario `yaml:"scenarios"`
+}
+
+// scenario is a scenario that is decoded on top of the built-in one of its name. So a zero that the file spells out
+// stays a zero, and is refused where it makes no sense.
+type scenario results.Scenario
+
+var _ yaml.InterfaceUnmarshaler = (*scenario)(nil)
+
+// UnmarshalYAML implements [yaml.InterfaceUnmarshaler].
+func (s *scenario) UnmarshalYAML(unmarshal func(any) error) error {
+	var fields map[string]any
+	if err := unmarshal(&fields); err != nil {
+		return err
 	}
-	return s
+	for _, builtIn := range Scenarios() {
+		if builtIn.Name == fields["name"] {
+			*s = scenario(builtIn)
+		}
+	}
+	return unmarshal((*results.Scenario)(s))
 }
 
 var validName = regexp.MustCompile(`^[a-z]+(-[a-z]+)*$`)

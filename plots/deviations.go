@@ -103,7 +103,7 @@ func limitsOf(run results.Run, s results.Summary) []string {
 		}
 	}
 	if least > 0 {
-		all = append(all, fmt.Sprintf("No broken trial is no proof: none in %s still allows, at 95 %% confidence, that up to %s "+
+		all = append(all, fmt.Sprintf("That no trial broke is no proof: zero in %s still allows, at 95 %% confidence, that up to %s "+
 			"of such trials would break.", plural(least, "valid trial", "valid trials"), percent(results.UpperBound(0, least))))
 	}
 	return append(all,

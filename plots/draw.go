@@ -1,7 +1,7 @@
 // Package plots is what is seen of a run: its figures, its report and its verdict in a table, all from stored records
 // alone.
 //
-// The same records give the same bytes, on any machine. An invalid trial is never drawn as a result: where a strategy has
+// The same records give the same bytes. An invalid trial is never drawn as a result: where a strategy has
 // no valid trial, the figure says so in words.
 package plots
 

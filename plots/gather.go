@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/hotsku/hotsku/results"
@@ -137,7 +138,7 @@ func slug(name string, taken map[string]bool) string {
 			out = append(out, '-')
 		}
 	}
-	base := cmp.Or(string(out[:min(len(out), 60)]), "scenario")
+	base := cmp.Or(strings.Trim(string(out[:min(len(out), 60)]), "-"), "scenario")
 	s := base
 	for n := 2; taken[s]; n++ {
 		s = fmt.Sprintf("%s-%d", base, n)

@@ -26,21 +26,15 @@ const (
 // VerdictTable writes what each strategy came to in each scenario. An unknown figure is "–". It returns the first error
 // of w.
 func VerdictTable(w io.Writer, s results.Summary, style TableStyle) error {
-	var out strings.Builder
-	for i, group := range verdictGroups(s) {
-		if i > 0 {
-			out.WriteString("\n")
-		}
-		if style == Markdown {
-			fmt.Fprintf(&out, "**%s**\n\n%s\n", escapeMarkdown(group.Scenario), group.markdown())
-		} else {
-			fmt.Fprintf(&out, "%s\n%s\n", clean(group.Scenario), group.terminal(style == Colored))
-		}
+	text := "The run has no trial.\n"
+	switch groups := verdictGroups(s); {
+	case len(groups) == 0:
+	case style == Markdown:
+		text = markdownTables(groups)
+	default:
+		text = terminalTable(groups, style == Colored)
 	}
-	if len(s.Cells) == 0 {
-		out.WriteString("The run has no trial.\n")
-	}
-	_, err := io.WriteString(w, out.String())
+	_, err := io.WriteString(w, text)
 	return err
 }
 
@@ -164,26 +158,41 @@ func durationText(ms float64) string {
 
 func rateText(perSecond float64) string { return decimal(perSecond, 3) + " /s" }
 
-func (g verdictGroup) terminal(colored bool) string {
+func terminalTable(groups []verdictGroup, colored bool) string {
 	t := table.NewWriter()
-	t.SetStyle(table.StyleLight)
-	t.Style().Format.Header = text.FormatDefault
-	t.AppendHeader(table.Row{"strategy", "claim", "oversold", "broke", "95 % bound", "p50", "p99", "goodput",
-		"stalls", "refused", "valid"})
-	for _, r := range g.Rows {
-		fate := r.Role + ": " + r.Fate
-		if colored {
-			fate = paint(fate, r.Tone, r.Fate)
+	style := table.StyleLight
+	style.Box.PaddingLeft, style.Box.PaddingRight = "", "  "
+	style.Options = table.Options{SeparateHeader: true}
+	style.Format.Header = text.FormatDefault
+	t.SetStyle(style)
+	t.AppendHeader(table.Row{"strategy", "claim", "oversold", "broke", "bound", "p50", "p99", "goodput", "stalls", "refused",
+		"valid"})
+	for _, g := range groups {
+		t.AppendRow(table.Row{clean(g.Scenario) + ":"})
+		for _, r := range g.Rows {
+			fate := r.Role + ": " + r.Fate
+			if colored {
+				fate = paint(fate, r.Tone, r.Fate)
+			}
+			t.AppendRow(table.Row{"  " + clean(r.Strategy), fate, r.Oversold, r.Broke, r.Bound, r.P50.Median, r.P99.Median,
+				r.Goodput.Median, r.Strikes, r.Refusals, r.Valid})
 		}
-		t.AppendRow(table.Row{clean(r.Strategy), fate, r.Oversold, r.Broke, r.Bound, r.P50.Median, r.P99.Median,
-			r.Goodput.Median, r.Strikes, r.Refusals, r.Valid})
 	}
+	t.SetColumnConfigs(figuresToTheRight())
+	var out strings.Builder
+	for line := range strings.Lines(t.Render() + "\n") {
+		out.WriteString(strings.TrimRight(line, " \n") + "\n")
+	}
+	return out.String()
+}
+
+// figuresToTheRight aligns the columns of a verdict table.
+func figuresToTheRight() []table.ColumnConfig {
 	var columns []table.ColumnConfig
-	for n := 3; n <= 10; n++ {
+	for n := 3; n <= 11; n++ {
 		columns = append(columns, table.ColumnConfig{Number: n, Align: text.AlignRight, AlignHeader: text.AlignRight})
 	}
-	t.SetColumnConfigs(columns)
-	return t.Render()
+	return columns
 }
 
 // paint colours a fate for a terminal: red and yellow for trouble, green for a claim that held.
@@ -202,6 +211,17 @@ func paint(s, tone, fate string) string {
 	return "\x1b[" + code + "m" + s + "\x1b[0m"
 }
 
+func markdownTables(groups []verdictGroup) string {
+	var out strings.Builder
+	for i, g := range groups {
+		if i > 0 {
+			out.WriteString("\n")
+		}
+		fmt.Fprintf(&out, "**%s**\n\n%s\n", escapeMarkdown(g.Scenario), g.markdown())
+	}
+	return out.String()
+}
+
 func (g verdictGroup) markdown() string {
 	t := table.NewWriter()
 	t.AppendHeader(table.Row{"strategy", "claim", "oversold, worst", "broke", "95 % bound", "p50 of sales", "p99 of sales",
@@ -214,22 +234,27 @@ func (g verdictGroup) markdown() string {
 		t.AppendRow(table.Row{escapeMarkdown(r.Strategy), fate, r.Oversold, r.Broke, r.Bound, r.P50.String(), r.P99.String(),
 			r.Goodput.String(), r.Strikes, r.Refusals, r.Valid})
 	}
-	var columns []table.ColumnConfig
-	for n := 3; n <= 10; n++ {
-		columns = append(columns, table.ColumnConfig{Number: n, Align: text.AlignRight})
-	}
-	t.SetColumnConfigs(columns)
+	t.SetColumnConfigs(figuresToTheRight())
 	return t.RenderMarkdown()
 }
 
-// escapeMarkdown makes text from a file harmless in Markdown. The table writer itself escapes '|'.
+// escapeMarkdown makes text from a file harmless in Markdown, but for '|', which the writers of tables escape.
 func escapeMarkdown(s string) string {
 	var out strings.Builder
 	for _, r := range clean(s) {
-		if strings.ContainsRune("\\`*_{}[]<>()#+!&~", r) {
+		switch {
+		case r == '<':
+			out.WriteString("&lt;")
+		case r == '>':
+			out.WriteString("&gt;")
+		case r == '&':
+			out.WriteString("&amp;")
+		case strings.ContainsRune("\\`*_{}[]#~", r):
 			out.WriteByte('\\')
+			fallthrough
+		default:
+			out.WriteRune(r)
 		}
-		out.WriteRune(r)
 	}
 	return out.String()
 }

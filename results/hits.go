@@ -19,7 +19,7 @@ import (
 // hotsku's: "service_ns" and "lag_ns" (see [Hit]), "outcome", "replica" (its index), "order_id", "position", "fence",
 // "quantity" and "key". Invalid UTF-8 in an error is replaced.
 //
-// It costs 0.6 µs per hit on one 2-core cloud machine, compression apart.
+// It takes 0.2 µs for each hit, and 1.4 µs with the compression of the file, on one 2-core cloud machine.
 func WriteHits(w io.Writer, t Trial, hits []Hit) error {
 	e := newHitEncoder(t)
 	for _, h := range hits {

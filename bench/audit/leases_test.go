@@ -53,7 +53,8 @@ func TestCriticalSections(t *testing.T) {
 		{"one order at two replicas is in two sections",
 			slices.Concat(stay("0", "a", 1, 2, 8, 10), stay("0", "b", 5, 6, 9, 10)), 1, 1},
 		{"one order may take its lease again",
-			slices.Concat(stay("0", "a", 1, 2, 8, 10), stay("0", "a", 12, 13, 18, 20), stay("1", "b", 15, 19, 20, 21)), 1, 0},
+			slices.Concat(stay("0", "a", 1, 2, 8, 10), stay("0", "a", 12, 13, 18, 20),
+				stay("2", "b", 5, 6, 7, 8), stay("1", "b", 15, 19, 20, 21)), 2, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			a, anomalies := Audit(traced(tt.steps...))

@@ -28,7 +28,7 @@ func (t *trial) pace() (longest, oversell results.Duration) {
 	var acknowledged int64
 	for _, a := range answers {
 		acknowledged += a.units
-		if a.units > 0 && acknowledged > t.Stock {
+		if acknowledged > t.Stock {
 			oversell = results.Duration(a.end)
 			break
 		}
@@ -87,7 +87,7 @@ func (t *trial) longestGap(answers []answer) time.Duration {
 		pending = max(pending, a.end-began)
 		if a.units > 0 {
 			longest = max(longest, pending)
-			pending, began = 0, a.end
+			began = a.end
 			acknowledged += a.units
 		}
 	}

@@ -34,6 +34,8 @@ func TestPace(t *testing.T) {
 			3, hits{bought(0, 2, 2, 0, 2), bought(1, 4, 2, 0, 3), bought(2, 5, 1, 0, 4)}, 2, 3},
 		{"a retry of a sold order acknowledges nothing more",
 			1, hits{bought(0, 1, 1, 0, 2), bought(0, 1, 1, 5, 6)}, 2, 0},
+		{"an order is acknowledged by the try that was answered first",
+			2, hits{bought(0, 1, 1, 0, 50), bought(0, 1, 1, 1, 5), bought(1, 2, 1, 2, 8)}, 5, 0},
 		{"without stock there is no gap, and the first sale is the first oversell", 0, hits{bought(0, 1, 1, 0, 2)}, 0, 2},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -207,7 +207,7 @@ func smallHistory(rng *rand.Rand) Case {
 	for seq, moment := range moments {
 		h := results.Hit{
 			Seq: uint64(seq), Quantity: int32(1 + rng.IntN(units)),
-			Sent: time.Duration(moment - rng.IntN(6)), End: time.Duration(moment + rng.IntN(6)),
+			Sent: time.Duration(moment - rng.IntN(12)), End: time.Duration(moment + rng.IntN(6)),
 		}
 		dice := rng.IntN(10)
 		switch fits := c.Stock-sold >= int64(h.Quantity); {

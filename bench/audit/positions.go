@@ -205,7 +205,7 @@ func checkFenceOrder(t *trial) result {
 	}
 	note := ""
 	if bare := len(t.sales) - fenced; bare > 0 {
-		note = fmt.Sprintf("%s had no fence", count(int64(bare), "order"))
+		note = fmt.Sprintf("%s had no fence or no position", count(int64(bare), "order"))
 	}
 	return judge(findings, note, func(f finding) results.Anomaly {
 		before, o := t.orderOf(f.other), t.orderOf(f.who)

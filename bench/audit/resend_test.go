@@ -56,8 +56,21 @@ func TestExecutions(t *testing.T) {
 }
 
 func TestATryThatTheClientRepeatedIsNoHiddenResend(t *testing.T) {
-	c := story(9, []results.Hit{told(0, api.Contended, 1, 0, 1), told(0, api.Contended, 1, 2, 3)})
-	c.Executions = []api.Executions{{Replica: "replica-a", Requests: 2, Repeated: map[uint64]int64{0: 2}}}
+	for _, replica := range []string{"replica-a", "elsewhere"} {
+		c := story(9, []results.Hit{told(0, api.Contended, 1, 0, 1), told(0, api.Contended, 1, 2, 3)})
+		c.Executions = []api.Executions{{Replica: replica, Requests: 2, Repeated: map[uint64]int64{0: 2}}}
+		a, _ := Audit(c)
+		if got := checkOf(a, results.HiddenResend); got.State != results.Intact {
+			t.Errorf("%s: %+v, want it held", replica, got)
+		}
+	}
+}
+
+func TestOnlyAReplicasOwnAnswersProveThatAHitReachedIt(t *testing.T) {
+	proxied, unnamed := told(0, api.Invalid, 1, 0, 1), told(1, api.Contended, 1, 0, 1)
+	unnamed.Replica = 9
+	c := story(9, []results.Hit{proxied, unnamed})
+	c.Executions = []api.Executions{{Replica: "replica-a"}, {Replica: "replica-b"}, {Replica: ""}}
 	a, _ := Audit(c)
 	if got := checkOf(a, results.HiddenResend); got.State != results.Intact {
 		t.Errorf("%+v, want it held", got)
