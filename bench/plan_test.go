@@ -98,7 +98,7 @@ func TestPlansWithMistakesAreRefused(t *testing.T) {
 	}
 	for name, row := range map[string]struct{ text, want string }{
 		"an unknown key":                     {change("blocks", "blokcs"), `[2:1] unknown field "blokcs"`},
-		"an unknown key in a scenario":       {change("rate: 10", "rat: 10"), `[5:55] unknown field "rat"`},
+		"an unknown key in a scenario":       {change("rate: 10", "rat: 10"), `[5:50] unknown field "rat"`},
 		"an unknown key in a lease":          {change("ttl", "tll"), `unknown field "tll"`},
 		"a word for a number":                {change("blocks: 1", "blocks: one"), "[2:9]"},
 		"a duration without a unit":          {change("timeout: 1s", "timeout: 1"), "duration"},

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/hotsku/hotsku/results"
 )
@@ -32,45 +33,53 @@ type scenarioFacts struct {
 
 // factsOf discloses where and how a run was made.
 func factsOf(run results.Run) []factGroup {
-	m, b, p := run.Machine, run.Build, run.Plan
-	ended := "not recorded"
-	if !run.Ended.IsZero() {
-		ended = run.Ended.UTC().Format("2006-01-02 15:04:05 UTC")
-	}
+	m, p := run.Machine, run.Plan
 	where := "generator, replicas and servers on machines of their own, or unknown"
 	if run.CoLocated {
 		where = "generator, replicas and servers shared one machine"
 	}
-	build := cmp.Or(b.Version, "unknown")
-	if b.Revision != "" {
-		build += ", revision " + b.Revision
-	}
-	if b.Modified {
-		build += ", from modified sources"
-	}
 	return []factGroup{
 		{"Run", []fact{
-			{"id", run.ID}, {"started", run.Started.UTC().Format("2006-01-02 15:04:05 UTC")}, {"ended", ended},
-			{"state", string(run.State)}, {"exit code", fmt.Sprint(run.Exit)}, {"command", strings.Join(run.Command, " ")},
-			{"hotsku", build},
+			{"id", run.ID}, {"started", date(run.Started)}, {"ended", date(run.Ended)}, {"state", string(run.State)},
+			{"exit code", fmt.Sprint(run.Exit)}, {"command", strings.Join(run.Command, " ")}, {"hotsku", buildText(run.Build)},
 		}},
 		{"Machine", []fact{
 			{"processor", m.CPU}, {"cores", fmt.Sprint(m.Cores)}, {"GOMAXPROCS", fmt.Sprint(m.GOMAXPROCS)},
-			{"memory", memory(m.Memory)}, {"system", strings.TrimSpace(m.OS + "/" + m.Arch + ", kernel " + m.Kernel)},
-			{"Go", m.Go}, {"open files allowed", count(m.FileLimit)}, {"replicas", fmt.Sprint(run.Replicas)}, {"placement", where},
+			{"memory", memory(m.Memory)}, {"system", fmt.Sprintf("%s/%s, kernel %s", m.OS, m.Arch, m.Kernel)}, {"Go", m.Go},
+			{"open files allowed", count(m.FileLimit)}, {"replicas", fmt.Sprint(run.Replicas)}, {"placement", where},
 		}},
 		{"Plan", []fact{
-			{"name", p.Name}, {"purpose", cmp.Or(p.Doc, "–")}, {"seed", fmt.Sprint(p.Seed)}, {"blocks", fmt.Sprint(p.Blocks)},
-			{"tries of an invalid trial", fmt.Sprint(p.Retries + 1)}, {"trials planned", fmt.Sprint(len(p.Order))},
+			{"name", p.Name}, {"purpose", cmp.Or(p.Doc, "–")}, {"seed", fmt.Sprint(p.Seed)},
+			{"blocks", fmt.Sprint(p.Blocks)}, {"trials planned", fmt.Sprint(len(p.Order))},
+			{"tries of a trial at most", fmt.Sprint(p.Retries + 1)},
 			{"seeds of the blocks", blockSeeds(p)},
 		}},
 	}
 }
 
+func date(t time.Time) string {
+	if t.IsZero() {
+		return "not recorded"
+	}
+	return t.UTC().Format("2006-01-02 15:04:05 UTC")
+}
+
+func buildText(b results.Build) string {
+	text := cmp.Or(b.Version, "unknown")
+	if b.Revision != "" {
+		text += ", revision " + b.Revision
+	}
+	if b.Modified {
+		text += ", from modified sources"
+	}
+	return text
+}
+
 // gistOf says in a line what was run, and on what.
 func gistOf(run results.Run, trials []results.Trial) string {
 	parts := []string{
-		plural(len(trials), "trial", "trials") + " of " + plural(len(run.Plan.Strategies), "strategy", "strategies") + " in " +
+		plural(len(trials), "trial", "trials") + " of " +
+			plural(len(run.Plan.Strategies), "strategy", "strategies") + " in " +
 			plural(len(run.Plan.Scenarios), "scenario", "scenarios"),
 		plural(run.Replicas, "replica", "replicas"),
 	}

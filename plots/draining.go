@@ -32,6 +32,14 @@ func drainOf(t trial) drain {
 	return d
 }
 
+// last is when the last sale was answered.
+func (d drain) last() time.Duration {
+	if n := len(d.sales); n > 0 {
+		return d.sales[n-1].end
+	}
+	return 0
+}
+
 // left is how many units the ledger leaves of the stock: below zero when oversold.
 func (d drain) left() int64 { return d.trial.Stock - d.trial.Audit.Sold }
 
@@ -81,8 +89,10 @@ func stockTimeline(s scene) figure {
 		keys: []key{
 			{"units left", lineSwatch(stroke(grey, 1.6))},
 			{"beyond the stock: sold, and not there", boxSwatch(tint(alarm, .3))},
-			{"first oversell", dotSwatch(draw.GlyphStyle{Color: alarm, Radius: 3.2, Shape: draw.CircleGlyph{}})},
+			{"first oversell", dotSwatch(oversellDot)},
 		},
+		notes: []string{"Above each panel stands what the ledger says of the worst trial. It counts every committed " +
+			"unit, also those that no customer was told of."},
 	}
 	drains := make([][]drain, len(s.cells))
 	until, low, high := s.span(), int64(0), int64(0)
@@ -91,9 +101,7 @@ func stockTimeline(s scene) figure {
 			d := drainOf(t)
 			drains[i] = append(drains[i], d)
 			low, high = min(low, t.Stock-d.units), max(high, t.Stock)
-			if n := len(d.sales); n > 0 {
-				until = max(until, d.sales[n-1].end)
-			}
+			until = max(until, d.last())
 		}
 		slices.SortStableFunc(drains[i], func(a, b drain) int { return cmp.Compare(b.left(), a.left()) })
 	}
@@ -103,11 +111,12 @@ func stockTimeline(s scene) figure {
 		p.Y.Min, p.Y.Max, p.Y.Tick.Marker = -fitBelow(low), fitLinear(float64(high)), linearTicks{5, unitsLabel}
 		f.sheet.panels = append(f.sheet.panels, drainPanel(c, p, drains[i], until))
 	}
-	f.sheet.notes = []string{"Above each panel stands what the ledger says of the worst trial. It counts every committed unit, also those that " +
-		"no customer was told of."}
 	f.sentence = stockSentence(s.cells, drains)
 	return f
 }
+
+// oversellDot marks the first unit beyond the stock.
+var oversellDot = draw.GlyphStyle{Color: alarm, Radius: 3.2, Shape: draw.CircleGlyph{}}
 
 // fitBelow is the depth of an axis below zero that holds low.
 func fitBelow(low int64) float64 {
@@ -117,33 +126,38 @@ func fitBelow(low int64) float64 {
 	return fitLinear(float64(-low))
 }
 
-// drainPanel draws the trials of a cell, the worst one last.
+// drainPanel draws the trials of a cell, which end with the worst.
 func drainPanel(c cell, p *plot.Plot, drains []drain, until time.Duration) panel {
-	out := panel{head: c.strategy.Name, look: &c.look, plot: p, message: c.absence(), tag: c.missing()}
+	out := c.panel(p)
 	if out.message != "" {
 		return out
 	}
 	worst := drains[len(drains)-1]
-	total := fmt.Sprintf("%s of %s sold", count(worst.trial.Audit.Sold), count(worst.trial.Stock))
-	if worst.units != worst.trial.Audit.Sold {
-		total += fmt.Sprintf(", %s acknowledged", count(worst.units))
-	}
-	out.tag = fmt.Sprintf("worst of %d: %s", len(drains), total)
-	if over := worst.trial.Audit.Oversold; over > 0 {
-		out.tag, out.alert = fmt.Sprintf("%s oversold: %s", count(over), total), true
-	}
+	out.tag, out.alert = worst.total(len(drains))
 	const samples = 160
 	for _, d := range drains[:len(drains)-1] {
 		out.marks = append(out.marks, line(d.curve(until, samples), stroke(tint(c.look.color, .45), .8)))
 	}
 	strong := worst.curve(until, samples)
-	out.marks = append(out.marks, belowZero(strong), level(0, stroke(black, .8)), line(strong, stroke(c.look.color, 1.8)))
+	out.marks = append(out.marks, belowZero(strong), level(0, stroke(black, .8)),
+		line(strong, stroke(c.look.color, 1.8)))
 	if at, oversold := worst.firstOversell(); oversold {
-		out.marks = append(out.marks,
-			dots(plotter.XYs{{X: at.Seconds(), Y: 0}}, draw.GlyphStyle{Color: alarm, Radius: 3.2, Shape: draw.CircleGlyph{}}),
+		out.marks = append(out.marks, dots(plotter.XYs{{X: at.Seconds(), Y: 0}}, oversellDot),
 			note(at.Seconds(), 0, "first oversell "+formatDuration(at), tagPen.in(alarm).heavy()))
 	}
 	return out
+}
+
+// total says what the ledger holds of the worst of n trials, and whether that is more than there was.
+func (d drain) total(n int) (text string, oversold bool) {
+	total := fmt.Sprintf("%s of %s sold", count(d.trial.Audit.Sold), count(d.trial.Stock))
+	if d.units != d.trial.Audit.Sold {
+		total += fmt.Sprintf(", %s acknowledged", count(d.units))
+	}
+	if over := d.trial.Audit.Oversold; over > 0 {
+		return fmt.Sprintf("%s oversold: %s", count(over), total), true
+	}
+	return fmt.Sprintf("worst of %d: %s", n, total), false
 }
 
 // belowZero fills what lies between zero and the line under it.

@@ -7,6 +7,7 @@ package plots
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -49,8 +50,8 @@ const (
 )
 
 // Draw draws the figures and the report of a run into its folder: plots/*.png at double density, plots/*.svg,
-// report.html and REPORT.md. Each file is replaced whole or not at all. progress, if not nil, is called after each file's
-// name is settled, never concurrently.
+// report.html and REPORT.md. Each file is replaced whole or not at all. progress, if not nil, is called after each
+// figure and report, never concurrently.
 //
 // It fails when the evidence of a valid trial cannot be read, or a file not written.
 func Draw(ctx context.Context, f *results.Folder, progress func(done, total int, name string)) (Drawing, error) {
@@ -70,30 +71,32 @@ func drawInto(ctx context.Context, dir string, from source, progress func(int, i
 	if err := drawAll(ctx, dir, figures, &steps); err != nil {
 		return Drawing{}, err
 	}
+	page := reportOf(from, scenes, figures)
+	if err := writeReport(filepath.Join(dir, fileHTML), page.html, &steps); err != nil {
+		return Drawing{}, err
+	}
+	if err := writeReport(filepath.Join(dir, fileMarkdown), page.markdown, &steps); err != nil {
+		return Drawing{}, err
+	}
 	drawing := Drawing{HTML: filepath.Join(dir, fileHTML), Markdown: filepath.Join(dir, fileMarkdown)}
 	for _, f := range figures {
 		drawing.Figures = append(drawing.Figures, Figure{
 			Name: f.name, Title: f.title, Sentence: f.sentence, PNG: f.path(dir, "png"), SVG: f.path(dir, "svg"),
 		})
 	}
-	page := reportOf(from, scenes, figures)
-	for _, write := range []struct {
-		path string
-		make func(report) ([]byte, error)
-	}{{drawing.HTML, report.html}, {drawing.Markdown, report.markdown}} {
-		if err := ctx.Err(); err != nil {
-			return Drawing{}, err
-		}
-		content, err := write.make(page)
-		if err != nil {
-			return Drawing{}, fmt.Errorf("plots: %s: %w", filepath.Base(write.path), err)
-		}
-		if err := replace(write.path, content); err != nil {
-			return Drawing{}, err
-		}
-		steps.done(filepath.Base(write.path))
-	}
 	return drawing, nil
+}
+
+func writeReport(path string, render func() ([]byte, error), steps *counter) error {
+	content, err := render()
+	if err != nil {
+		return fmt.Errorf("plots: %s: %w", path, err)
+	}
+	if err := replace(path, content); err != nil {
+		return fmt.Errorf("plots: %w", err)
+	}
+	steps.done(filepath.Base(path))
+	return nil
 }
 
 // figuresOf lists the figures of a run: first what the run is about, then each question scenario by scenario.
@@ -160,7 +163,8 @@ func (f *figure) write(dir string) error {
 	if err != nil {
 		return err
 	}
-	if err := replace(f.path(dir, "svg"), append([]byte("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"), svg...)); err != nil {
+	const prolog = `<?xml version="1.0" encoding="UTF-8"?>` + "\n"
+	if err := replace(f.path(dir, "svg"), append([]byte(prolog), svg...)); err != nil {
 		return err
 	}
 	return replace(f.path(dir, "png"), picture)
@@ -183,26 +187,20 @@ func (c *counter) done(name string) {
 	}
 }
 
-// replace writes a file under another name first, so that a reader finds the old one or the new one, never half of one.
-func replace(path string, content []byte) error {
+// replace writes a file under another name first, so that a reader finds the old one or the new one, never half a file.
+func replace(path string, content []byte) (err error) {
 	temporary, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
 	if err != nil {
-		return fmt.Errorf("plots: %w", err)
+		return err
 	}
-	defer os.Remove(temporary.Name()) // gone already when all went well
-	if _, err := temporary.Write(content); err != nil {
-		temporary.Close()
-		return fmt.Errorf("plots: write %s: %w", path, err)
+	defer func() {
+		if err != nil {
+			err = errors.Join(fmt.Errorf("write %s: %w", path, err), os.Remove(temporary.Name()))
+		}
+	}()
+	_, err = temporary.Write(content)
+	if err := errors.Join(err, temporary.Chmod(0o644), temporary.Close()); err != nil {
+		return err
 	}
-	if err := temporary.Chmod(0o644); err != nil {
-		temporary.Close()
-		return fmt.Errorf("plots: write %s: %w", path, err)
-	}
-	if err := temporary.Close(); err != nil {
-		return fmt.Errorf("plots: write %s: %w", path, err)
-	}
-	if err := os.Rename(temporary.Name(), path); err != nil {
-		return fmt.Errorf("plots: write %s: %w", path, err)
-	}
-	return nil
+	return os.Rename(temporary.Name(), path)
 }

@@ -3,7 +3,6 @@ package plots
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -13,7 +12,7 @@ import (
 	"github.com/hotsku/hotsku/target/api"
 )
 
-// memory is a run that was never stored.
+// fabricated is a run that was never stored.
 type fabricated struct {
 	run      results.Run
 	trials   []results.Trial
@@ -45,8 +44,8 @@ type behaviour struct {
 }
 
 var behaviours = []behaviour{
-	{Strategy: results.Strategy{Name: "none", Doc: "reads the stock, then writes it back", Breaks: []string{"calm", "stalled-holder"}},
-		base: 2 * time.Millisecond, surplus: .71},
+	{Strategy: results.Strategy{Name: "none", Doc: "reads the stock, then writes it back",
+		Breaks: []string{"calm", "stalled-holder"}}, base: 2 * time.Millisecond, surplus: .71},
 	{Strategy: results.Strategy{Name: "lock-only", Doc: "a lease in Redis", Breaks: []string{"stalled-holder"}},
 		base: 4 * time.Millisecond, serial: 2 * time.Millisecond, perStall: true},
 	{Strategy: results.Strategy{Name: "db-conditional", Doc: "one conditional UPDATE", Safe: true},
@@ -60,8 +59,9 @@ var zero = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 func scenarios(n int) []results.Scenario {
 	const rate = 300
 	common := results.Scenario{
-		Arrivals: results.Poisson, Rate: rate, Duration: results.Duration(time.Duration(n) * time.Second / rate), Quantity: 1,
-		WarmUp: results.Duration(time.Second), Timeout: results.Duration(5 * time.Second),
+		Arrivals: results.Poisson, Rate: rate, Quantity: 1,
+		Duration: results.Duration(time.Duration(n) * time.Second / rate),
+		WarmUp:   results.Duration(time.Second), Timeout: results.Duration(5 * time.Second),
 		Lease: results.Lease{TTL: results.Duration(250 * time.Millisecond), Wait: results.Duration(time.Second),
 			Retry: results.Duration(5 * time.Millisecond)},
 		Gates: results.Gates{SentShare: .999, LagP99: results.Duration(10 * time.Millisecond), CPU: .7},
@@ -70,7 +70,9 @@ func scenarios(n int) []results.Scenario {
 	calm.Name, calm.Doc, calm.Shape, calm.Stock = "calm", "No fault.", results.Drain, int64(n/2)
 	stalled.Name, stalled.Doc = "stalled-holder", "Some orders pause before they write, longer than a lease lasts."
 	stalled.Shape, stalled.Stock = results.Drain, int64(n/2)
-	stalled.Stall = &results.Stall{Before: "update inventory", For: results.Duration(400 * time.Millisecond), Probability: .004}
+	stalled.Stall = &results.Stall{
+		Before: "update inventory", For: results.Duration(400 * time.Millisecond), Probability: .004,
+	}
 	stalled.Gates.Strikes = 2
 	sustain.Name, sustain.Doc, sustain.Shape = "sustain", "The stock never binds.", results.Sustain
 	return []results.Scenario{calm, stalled, sustain}
@@ -80,7 +82,9 @@ func scenarios(n int) []results.Scenario {
 func fabricate(tb testing.TB, seed uint64, blocks, n int, strategies []behaviour) *fabricated {
 	tb.Helper()
 	f := &fabricated{evidence: map[string]results.Evidence{}}
-	plan := results.Plan{Name: "default", Doc: "Compare the strategies.", Seed: seed, Blocks: blocks, Retries: 1, Scenarios: scenarios(n)}
+	plan := results.Plan{
+		Name: "default", Doc: "Compare the strategies.", Seed: seed, Blocks: blocks, Retries: 1, Scenarios: scenarios(n),
+	}
 	for _, b := range strategies {
 		plan.Strategies = append(plan.Strategies, b.Name)
 	}
@@ -95,21 +99,29 @@ func fabricate(tb testing.TB, seed uint64, blocks, n int, strategies []behaviour
 			}
 		}
 	}
-	f.run = results.Run{
+	f.run = runOf(plan)
+	f.judge()
+	return f
+}
+
+// runOf is a finished run of plan, without its verdict.
+func runOf(plan results.Plan) results.Run {
+	return results.Run{
 		Schema: results.Schema, ID: results.RunID(zero, "fabricated"), Label: "fabricated", State: results.Complete,
-		Started: zero, Ended: zero.Add(20 * time.Minute), Command: []string{"hotsku", "run", "--label=fabricated"}, Plan: plan,
-		Machine: results.Machine{OS: "linux", Arch: "amd64", Kernel: "6.18", CPU: "Imaginary CPU @ 2.0 GHz", Cores: 2, GOMAXPROCS: 2,
-			Memory: 24 << 30, Go: "go1.26.8", FileLimit: 20000},
+		Started: zero, Ended: zero.Add(20 * time.Minute), Command: []string{"hotsku", "run", "--label=fabricated"},
+		Plan: plan, Replicas: 3, CoLocated: true,
+		Machine: results.Machine{
+			OS: "linux", Arch: "amd64", Kernel: "6.18", CPU: "Imaginary CPU @ 2.0 GHz", Cores: 2, GOMAXPROCS: 2,
+			Memory: 24 << 30, Go: "go1.26.8", FileLimit: 20000,
+		},
 		Build: results.Build{Version: "v0.1.0", Revision: "0123abcd"},
 		Servers: []results.Server{
 			{Store: "database", Brand: "MariaDB", Version: "10.11.6", Private: true, Settings: map[string]string{
-				"innodb_flush_log_at_trx_commit": "1", "transaction_isolation": "REPEATABLE-READ"}},
+				"innodb_flush_log_at_trx_commit": "1", "transaction_isolation": "REPEATABLE-READ",
+			}},
 			{Store: "redis", Brand: "Redis", Version: "7.0.15", Private: true, Settings: map[string]string{"save": ""}},
 		},
-		Replicas: 3, CoLocated: true,
 	}
-	f.judge()
-	return f
 }
 
 // judge writes the run's verdict anew.
@@ -119,8 +131,9 @@ func (f *fabricated) add(tb testing.TB, c results.Cell, s results.Scenario, b be
 	tb.Helper()
 	number := len(f.trials) + 1
 	t := results.Trial{
-		Schema: results.Schema, ID: results.TrialID(number, c, 1), Number: number, Attempt: 1, Cell: c, Strategy: b.Strategy, Scenario: s,
-		SKU: fmt.Sprint("sku-", number), Stock: s.Stock, KeyPrefix: fmt.Sprintf("t%d-", number), Zero: zero.Add(time.Duration(number) * time.Minute),
+		Schema: results.Schema, ID: results.TrialID(number, c, 1), Number: number, Attempt: 1, Cell: c,
+		Strategy: b.Strategy, Scenario: s, SKU: fmt.Sprint("sku-", number), Stock: s.Stock,
+		KeyPrefix: fmt.Sprintf("t%d-", number), Zero: zero.Add(time.Duration(number) * time.Minute),
 		Addresses: []string{"127.0.0.1:1", "127.0.0.1:2", "127.0.0.1:3"}, ReplicaNames: []string{"a", "b", "c"},
 		Gates: []results.Gate{{Name: "lag p99", Limit: "10ms", Measured: "1.2ms", Passed: true}},
 	}
@@ -130,65 +143,6 @@ func (f *fabricated) add(tb testing.TB, c results.Cell, s results.Scenario, b be
 	ev := play(&t, b, n)
 	finish(tb, &t, ev)
 	f.trials, f.evidence[t.ID] = append(f.trials, t), ev
-}
-
-// play lets orders arrive and be served one after another for b.serial each, with a stall now and then.
-func play(t *results.Trial, b behaviour, n int) results.Evidence {
-	arrivals := rand.New(rand.NewPCG(t.Cell.Seed, 2))
-	random := rand.New(rand.NewPCG(t.Cell.Seed, uint64(len(b.Name))))
-	var ev results.Evidence
-	var due, free time.Duration // free: when the lock is
-	var sold int64
-	limit := t.Stock
-	if t.Scenario.Shape == results.Drain {
-		limit += int64(b.surplus * float64(t.Stock) * (.8 + .4*random.Float64()))
-	}
-	for seq := range n {
-		due += time.Duration(arrivals.ExpFloat64() * float64(time.Second) / t.Scenario.Rate)
-		if due >= t.Scenario.Duration.D() {
-			break
-		}
-		stalls := t.Scenario.Stall != nil && arrivals.Float64() < t.Scenario.Stall.Probability
-		h := results.Hit{Seq: uint64(seq), Intended: due, Quantity: 1, Replica: uint8(seq % 3),
-			Sent: due + time.Duration(100_000+random.ExpFloat64()*100_000)}
-		start := max(h.Sent, free)
-		work := time.Duration(float64(b.base) * math.Exp(.45*random.NormFloat64()))
-		switch {
-		case start-h.Sent > t.Scenario.Lease.Wait.D():
-			h.Outcome, h.Code, h.End = api.Contended, 423, h.Sent+t.Scenario.Lease.Wait.D()
-		case seq%499 == 498:
-			h.Outcome, h.Error, h.End = api.Unknown, "timeout", h.Sent+t.Scenario.Timeout.D()
-		case sold >= limit:
-			h.Outcome, h.Code, h.End = api.SoldOut, 409, h.Sent+work/3
-		default:
-			h.End = start + work
-			free = start + b.serial
-			if stalls && sold < t.Stock {
-				stall := t.Scenario.Stall.For.D()
-				t.Strikes++
-				h.End += stall
-				if b.serial > 0 {
-					free += min(stall, t.Scenario.Lease.TTL.D())
-				}
-				ev.Steps = append(ev.Steps, api.Step{Order: fmt.Sprint(t.KeyPrefix, seq), Replica: "a", Store: api.Database,
-					Name: "update inventory", Start: t.Zero.Add(start + stall).UnixNano(), End: t.Zero.Add(h.End).UnixNano(), Stall: int64(stall)})
-				if b.perStall {
-					limit += 1 + int64(random.IntN(3))
-				}
-			}
-			if b.fenced && stalls {
-				t.Refusals++
-				h.Outcome, h.Code = api.Fenced, 409
-				break
-			}
-			sold++
-			h.Outcome, h.Code, h.Order, h.Position, h.Fence = api.Sold, 201, 1000+sold, sold, sold
-			ev.Ledger = append(ev.Ledger, api.Order{ID: h.Order, SKU: t.SKU, Quantity: 1, Position: h.Position, Key: fmt.Sprint(t.KeyPrefix, seq),
-				Replica: t.ReplicaNames[h.Replica], Fence: h.Fence, CreatedAt: t.Zero.Add(h.End)})
-		}
-		ev.Hits = append(ev.Hits, h)
-	}
-	return ev
 }
 
 // finish derives what a trial's record says of its hits, and the anomalies of an oversell.
@@ -209,9 +163,13 @@ func finish(tb testing.TB, t *results.Trial, ev results.Evidence) {
 		sold += int64(o.Quantity)
 	}
 	over := max(0, sold-t.Stock)
-	t.Audit = results.Audit{Sold: sold, Orders: int64(len(ev.Ledger)), Left: t.Stock - sold, Oversold: over,
-		Checks: []results.Check{{Invariant: results.Oversold, State: results.Intact}, {Invariant: results.FenceOrder, State: results.Unchecked,
-			Note: "the strategy gives no fence"}}}
+	t.Audit = results.Audit{
+		Sold: sold, Orders: int64(len(ev.Ledger)), Left: t.Stock - sold, Oversold: over,
+		Checks: []results.Check{
+			{Invariant: results.Oversold, State: results.Intact},
+			{Invariant: results.FenceOrder, State: results.Unchecked, Note: "the strategy gives no fence"},
+		},
+	}
 	if over > 0 {
 		t.Audit.Checks[0] = results.Check{Invariant: results.Oversold, State: results.Violated, Count: over}
 	}
@@ -230,9 +188,11 @@ func (f *fabricated) withAnomalies() *fabricated {
 		a := results.Anomaly{Invariant: results.Oversold, Units: t.Audit.Oversold,
 			Detail: fmt.Sprintf("%d units were sold of a stock of %d.", t.Audit.Sold, t.Stock)}
 		for _, h := range sold[t.Stock:] {
-			a.Orders = append(a.Orders, results.Witness{Key: fmt.Sprint(t.KeyPrefix, h.Seq), Outcome: h.Outcome.String(),
-				Replica: t.ReplicaNames[h.Replica], Order: h.Order, Position: h.Position, Quantity: 1, Sent: results.Duration(h.Sent),
-				End: results.Duration(h.End), Created: t.Zero.Add(h.End)})
+			a.Orders = append(a.Orders, results.Witness{
+				Key: fmt.Sprint(t.KeyPrefix, h.Seq), Outcome: h.Outcome.String(), Replica: t.ReplicaNames[h.Replica],
+				Order: h.Order, Position: h.Position, Quantity: 1, Sent: results.Duration(h.Sent),
+				End: results.Duration(h.End), Created: t.Zero.Add(h.End),
+			})
 		}
 		ev.Anomalies = []results.Anomaly{a}
 		f.evidence[t.ID] = ev

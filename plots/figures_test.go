@@ -9,7 +9,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -55,7 +54,9 @@ var cases = []struct {
 		return fabricate(tb, 9, 2, 300, behaviours).discard(func(results.Trial) bool { return true })
 	}},
 	{"all trials of one strategy discarded", func(tb testing.TB) *fabricated {
-		return fabricate(tb, 10, 2, 600, behaviours).discard(func(t results.Trial) bool { return t.Cell.Strategy == "lock-only" })
+		return fabricate(tb, 10, 2, 600, behaviours).discard(func(t results.Trial) bool {
+			return t.Cell.Strategy == "lock-only"
+		})
 	}},
 	{"half of the orders never sent", func(tb testing.TB) *fabricated {
 		f := fabricate(tb, 11, 1, 600, behaviours).keep(tb, func(h results.Hit) bool { return h.Seq%2 == 0 || h.Seq > 500 })
@@ -83,7 +84,8 @@ var cases = []struct {
 // hostile is a run whose names try to break out of every format.
 func hostile(tb testing.TB) *fabricated {
 	bad := "<script>alert(1)</script>|*_`[x](http://evil.example/) \x00\n\"'&\u202e" + strings.Repeat("W", 60)
-	f := fabricate(tb, 14, 1, 300, behaviours[:2]).withAnomalies().discard(func(t results.Trial) bool { return t.Number == 2 })
+	f := fabricate(tb, 14, 1, 300, behaviours[:2]).withAnomalies()
+	f.discard(func(t results.Trial) bool { return t.Number == 2 })
 	f.run.ID, f.run.Label, f.run.Verdict, f.run.Machine.CPU = bad, bad, bad, bad
 	f.run.Servers[0].Brand, f.run.Servers[0].Settings[bad] = bad, bad
 	f.run.Plan.Scenarios[0].Name, f.run.Plan.Scenarios[0].Doc, f.run.Plan.Strategies[0] = bad, bad, bad
@@ -147,17 +149,8 @@ func checkFigure(t *testing.T, run string, f figure) {
 	if n := len(svg); n > 400_000 {
 		t.Errorf("%s: the SVG has %d bytes", f.name, n)
 	}
-	texts := textsOf(t, svg)
-	w, h := f.sheet.size()
-	for i, a := range texts {
-		if a.left < -.5 || a.right > float64(w)+.5 || a.top < -.5 || a.bottom > float64(h)+.5 {
-			t.Errorf("%s: %q is cut off: %+v of %v × %v", f.name, a.s, a, w, h)
-		}
-		for _, b := range texts[:i] {
-			if a.overlaps(b) {
-				t.Errorf("%s: %q and %q overlap: %+v, %+v", f.name, a.s, b.s, a, b)
-			}
-		}
+	for _, fault := range illegible(t, svg) {
+		t.Errorf("%s: %s", f.name, fault)
 	}
 }
 
@@ -210,57 +203,6 @@ func inked(m image.Image) int {
 		}
 	}
 	return n
-}
-
-// A label is a text of an SVG with the box that it takes.
-type label struct {
-	s                        string
-	left, right, top, bottom float64
-}
-
-func (a label) overlaps(b label) bool {
-	const slack = .6
-	return a.left < b.right-slack && b.left < a.right-slack && a.top < b.bottom-slack && b.top < a.bottom-slack
-}
-
-// textsOf returns the texts of an SVG, which must be well-formed. No text in a figure is turned or moved by a group.
-func textsOf(t *testing.T, svg []byte) []label {
-	t.Helper()
-	var root struct {
-		ViewBox string `xml:"viewBox,attr"`
-		Group   struct {
-			Inner []byte `xml:",innerxml"`
-			Texts []struct {
-				X      float64 `xml:"x,attr"`
-				Y      float64 `xml:"y,attr"`
-				Length float64 `xml:"textLength,attr"`
-				Style  string  `xml:"style,attr"`
-				Text   string  `xml:",chardata"`
-			} `xml:"text"`
-		} `xml:"g"`
-	}
-	if err := xml.Unmarshal(svg, &root); err != nil {
-		t.Fatalf("not well-formed: %v", err)
-	}
-	if n := bytes.Count(root.Group.Inner, []byte("<g")); n > 0 {
-		t.Fatalf("%d groups within the group: the places of texts are not known", n)
-	}
-	height, err := strconv.ParseFloat(strings.Fields(root.ViewBox)[3], 64)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var labels []label
-	for _, text := range root.Group.Texts {
-		_, after, _ := strings.Cut(text.Style, "font-size:")
-		number, _, _ := strings.Cut(after, "px")
-		size, err := strconv.ParseFloat(number, 64)
-		if err != nil {
-			t.Fatalf("no size in %q: %v", text.Style, err)
-		}
-		base := height + text.Y // y is negative, from the lower edge
-		labels = append(labels, label{text.Text, text.X, text.X + text.Length, base - .72*size, base + .2*size})
-	}
-	return labels
 }
 
 func TestAFigureIsTheSameEveryTime(t *testing.T) {

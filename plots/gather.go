@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"gonum.org/v1/plot"
+
 	"github.com/hotsku/hotsku/results"
 	"github.com/hotsku/hotsku/target/api"
 )
@@ -73,17 +75,8 @@ func gather(ctx context.Context, from source) ([]scene, error) {
 				if t.Cell.Scenario != scenario.Name || t.Cell.Strategy != strategy.Name {
 					continue
 				}
-				if err := ctx.Err(); err != nil {
+				if err := c.add(ctx, from, t); err != nil {
 					return nil, err
-				}
-				evidence, err := from.Evidence(t.ID)
-				if err != nil {
-					return nil, fmt.Errorf("plots: evidence of trial %s: %w", t.ID, err)
-				}
-				if t.Valid() {
-					c.trials = append(c.trials, digest(t, evidence))
-				} else {
-					c.discarded = append(c.discarded, trial{Trial: t, anomalies: evidence.Anomalies})
 				}
 			}
 			s.cells = append(s.cells, c)
@@ -93,8 +86,25 @@ func gather(ctx context.Context, from source) ([]scene, error) {
 	return scenes, nil
 }
 
-// strategiesOf lists the strategies in the order of the plan, then those that only trials name. Of a strategy that never
-// ran nothing is known but its name.
+// add reads the evidence of a trial of the cell.
+func (c *cell) add(ctx context.Context, from source, t results.Trial) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	evidence, err := from.Evidence(t.ID)
+	if err != nil {
+		return fmt.Errorf("plots: evidence of trial %s: %w", t.ID, err)
+	}
+	if t.Valid() {
+		c.trials = append(c.trials, digest(t, evidence))
+	} else {
+		c.discarded = append(c.discarded, trial{Trial: t, anomalies: evidence.Anomalies})
+	}
+	return nil
+}
+
+// strategiesOf lists the strategies in the order of the plan, then those that only trials name. Of a strategy that
+// never ran nothing is known but its name.
 func strategiesOf(plan results.Plan, trials []results.Trial) []results.Strategy {
 	var all []results.Strategy
 	for _, name := range plan.Strategies {
@@ -225,6 +235,11 @@ func (s scene) drawn() int {
 		n += len(c.trials)
 	}
 	return n
+}
+
+// panel is the panel of the cell's strategy on the axes of p, without its data; it has a message when there are none.
+func (c cell) panel(p *plot.Plot) panel {
+	return panel{head: c.strategy.Name, look: &c.look, plot: p, tag: c.missing(), message: c.absence()}
 }
 
 // missing is absence in two or three words.

@@ -99,7 +99,9 @@ func reportFor(t *testing.T, f *fabricated) report {
 func TestTheVerdictTableIsAsItWas(t *testing.T) {
 	f := small(t)
 	summary := results.Summarize(f.run, f.trials)
-	for name, style := range map[string]TableStyle{"verdict.txt": Plain, "verdict-colored.txt": Colored, "verdict.md": Markdown} {
+	for name, style := range map[string]TableStyle{
+		"verdict.txt": Plain, "verdict-colored.txt": Colored, "verdict.md": Markdown,
+	} {
 		var out bytes.Buffer
 		if err := VerdictTable(&out, summary, style); err != nil {
 			t.Fatal(err)

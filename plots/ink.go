@@ -2,6 +2,7 @@ package plots
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"html"
 	"image/color"
@@ -151,7 +152,7 @@ func drawSVG(s *sheet, alt string) ([]byte, error) {
 	}
 	_, body, found := strings.Cut(raw.String(), `xlink">`)
 	if !found {
-		return nil, fmt.Errorf("plots: gonum/plot wrote an SVG header of another form")
+		return nil, errors.New("gonum/plot wrote an SVG header of another form")
 	}
 	var out bytes.Buffer
 	fmt.Fprintf(&out, `<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="%s" `+

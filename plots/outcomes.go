@@ -1,6 +1,7 @@
 package plots
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -70,11 +71,7 @@ func outcomeTimeline(s scene) figure {
 			most = max(most, t.rate(stacking, i, width))
 		}
 	}
-	for _, o := range stacking {
-		if slices.ContainsFunc(tallies, func(t tally) bool { return t.totals[o] > 0 }) {
-			f.sheet.keys = append(f.sheet.keys, key{outcomeName(o), boxSwatch(outcomeInk(o))})
-		}
-	}
+	f.sheet.keys = outcomeKeys(tallies)
 	for _, t := range tallies {
 		p := plot.New()
 		p.X.Min, p.X.Max, p.X.Tick.Marker = 0, (time.Duration(bins) * width).Seconds(), linearTicks{6, clockLabel}
@@ -83,6 +80,17 @@ func outcomeTimeline(s scene) figure {
 	}
 	f.sentence = outcomeSentence(tallies)
 	return f
+}
+
+// outcomeKeys explains the outcomes that occurred.
+func outcomeKeys(tallies []tally) []key {
+	var keys []key
+	for _, o := range stacking {
+		if slices.ContainsFunc(tallies, func(t tally) bool { return t.totals[o] > 0 }) {
+			keys = append(keys, key{outcomeName(o), boxSwatch(outcomeInk(o))})
+		}
+	}
+	return keys
 }
 
 // rate is the number of orders of the given outcomes per second and trial in bin i.
@@ -100,7 +108,7 @@ func (t tally) rate(outcomes []api.Outcome, i int, width time.Duration) float64 
 }
 
 func (t tally) panel(p *plot.Plot, width time.Duration, bins int) panel {
-	out := panel{head: t.cell.strategy.Name, look: &t.cell.look, plot: p, message: t.cell.absence(), tag: t.cell.missing()}
+	out := t.cell.panel(p)
 	if out.message != "" {
 		return out
 	}
@@ -135,7 +143,7 @@ func (t tally) troubles() string {
 	worst := slices.DeleteFunc(slices.Clone(stacking), func(o api.Outcome) bool {
 		return o == api.Sold || o == api.Replayed || o == api.SoldOut || t.totals[o] == 0
 	})
-	slices.SortStableFunc(worst, func(a, b api.Outcome) int { return int(t.totals[b] - t.totals[a]) })
+	slices.SortStableFunc(worst, func(a, b api.Outcome) int { return cmp.Compare(t.totals[b], t.totals[a]) })
 	for _, o := range worst[:min(2, len(worst))] {
 		fmt.Fprintf(&text, ", %s %s", percent(t.share(o)), outcomeName(o))
 	}
@@ -150,11 +158,10 @@ func outcomeSentence(tallies []tally) string {
 	}
 	var parts []string
 	for _, o := range []api.Outcome{api.Contended, api.Fenced, api.Unavailable, api.Invalid, api.Unknown, unsent} {
-		worst := slices.MaxFunc(tallies, func(a, b tally) int {
-			return int(a.share(o)*1e9) - int(b.share(o)*1e9)
-		})
+		worst := slices.MaxFunc(tallies, func(a, b tally) int { return cmp.Compare(a.share(o), b.share(o)) })
 		if worst.totals[o] > 0 {
-			parts = append(parts, fmt.Sprintf("%s %s (under %s)", outcomeName(o), percent(worst.share(o)), quoted(worst.cell.strategy.Name)))
+			parts = append(parts, fmt.Sprintf("%s %s (under %s)", outcomeName(o), percent(worst.share(o)),
+				quoted(worst.cell.strategy.Name)))
 		}
 	}
 	if len(parts) == 0 {

@@ -134,8 +134,8 @@ func oversoldRow(c cell, row float64) []plot.Plotter {
 		beside(max(place(worst), zeroBand-.15), row, text, ink, worst > 0))
 }
 
-// jitter spreads the n marks of a row evenly over its height, those of like value apart: their heights go up by a stride
-// that has no divisor in common with n.
+// jitter spreads the n marks of a row evenly over its height, those of like value apart: their heights go up by a
+// stride that has no divisor in common with n.
 func jitter(i, n int) float64 {
 	stride := max(1, int(math.Round(float64(n)*.382)))
 	for gcd(stride, n) != 1 {
@@ -166,14 +166,15 @@ func beside(atX, atY float64, text string, ink color.Color, bold bool) mark {
 	}
 }
 
-// oversoldSentence counts, per strategy over all scenarios, the trials that oversold, and says what none in so many still
-// leaves possible.
-func oversoldSentence(scenes []scene) string {
-	type score struct {
-		name           string
-		n, over, worst int64
-		where          []string
-	}
+// A score counts a strategy's trials over all scenarios.
+type score struct {
+	name           string
+	n, over, worst int64
+	where          []string // the scenarios in which it oversold
+}
+
+// scoresOf counts per strategy, in the order of the plan.
+func scoresOf(scenes []scene) []*score {
 	var scores []*score
 	for _, s := range scenes {
 		for _, c := range s.cells {
@@ -182,27 +183,35 @@ func oversoldSentence(scenes []scene) string {
 				i = len(scores)
 				scores = append(scores, &score{name: c.strategy.Name})
 			}
-			sc := scores[i]
-			for _, t := range c.trials {
-				sc.n++
-				if t.Audit.Oversold > 0 {
-					sc.over++
-					sc.worst = max(sc.worst, t.Audit.Oversold)
-				}
-			}
-			if worstOversold(c.trials) > 0 {
-				sc.where = append(sc.where, s.Name)
-			}
+			scores[i].add(s.Name, c)
 		}
 	}
-	var over, held []string
+	return scores
+}
+
+func (sc *score) add(scenario string, c cell) {
+	for _, t := range c.trials {
+		sc.n++
+		if t.Audit.Oversold > 0 {
+			sc.over++
+		}
+	}
+	if worst := worstOversold(c.trials); worst > 0 {
+		sc.worst = max(sc.worst, worst)
+		sc.where = append(sc.where, scenario)
+	}
+}
+
+// oversoldSentence names those who oversold, and says what none in so many trials still leaves possible for the others.
+func oversoldSentence(scenes []scene) string {
+	var parts, held []string
 	var least int64
-	for _, sc := range scores {
+	for _, sc := range scoresOf(scenes) {
 		switch {
 		case sc.n == 0:
 		case sc.over > 0:
-			over = append(over, fmt.Sprintf("%s oversold in %s of %s, by %s at worst (in %s)", quoted(sc.name), count(sc.over),
-				plural(sc.n, "valid trial", "valid trials"), plural(sc.worst, "unit", "units"), list(sc.where)))
+			parts = append(parts, fmt.Sprintf("%s oversold in %s of %s, by %s at worst (in %s)", quoted(sc.name),
+				count(sc.over), plural(sc.n, "valid trial", "valid trials"), plural(sc.worst, "unit", "units"), list(sc.where)))
 		default:
 			held = append(held, quoted(sc.name))
 			if least == 0 || sc.n < least {
@@ -210,16 +219,13 @@ func oversoldSentence(scenes []scene) string {
 			}
 		}
 	}
-	if len(over)+len(held) == 0 {
+	if len(parts)+len(held) == 0 {
 		return "There is no valid trial, hence nothing to say about overselling."
 	}
-	var parts []string
-	if len(over) > 0 {
-		parts = append(parts, semicolons(over))
-	}
 	if len(held) > 0 {
-		parts = append(parts, fmt.Sprintf("%s never did; zero in %s still allows, at 95 %% confidence, a share of up to %s",
-			list(held), plural(least, "valid trial", "valid trials"), percent(results.UpperBound(0, int(least)))))
+		parts = append(parts, fmt.Sprintf("%s never oversold; zero in %s still allows, at 95 %% confidence, "+
+			"a share of up to %s", list(held), plural(least, "valid trial", "valid trials"),
+			percent(results.UpperBound(0, int(least)))))
 	}
 	return semicolons(parts) + "."
 }

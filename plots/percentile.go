@@ -19,7 +19,8 @@ func quantile(sorted []time.Duration, p float64) time.Duration {
 // reach is how far a line of n samples goes on an axis of 1/(1−p): to where [results.MinBeyond] samples are left.
 func reach(n int) float64 { return float64(n) / results.MinBeyond }
 
-// curve samples the quantiles of sorted evenly along an axis of 1/(1−p), so often per decade, and at each of its labels.
+// curve samples the quantiles of sorted evenly along an axis of 1/(1−p), so often per decade, and at each of its
+// labels.
 func curve(sorted []time.Duration, perDecade float64) plotter.XYs {
 	end := reach(len(sorted))
 	if end <= 1 {

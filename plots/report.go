@@ -2,6 +2,7 @@ package plots
 
 import (
 	"bytes"
+	"cmp"
 	"embed"
 	"fmt"
 	"html/template"
@@ -15,8 +16,8 @@ import (
 //go:embed templates
 var templates embed.FS
 
-// A report is a run in words and pictures, ready for both templates. All its texts are plain: each template escapes them
-// in its own way.
+// A report is a run in words and pictures, ready for both templates. All its texts are plain: each template escapes
+// them in its own way.
 type report struct {
 	Run               results.Run
 	Verdict           string // one sentence
@@ -48,7 +49,8 @@ func reportOf(from source, scenes []scene, figures []figure) report {
 	run, trials := from.Run(), from.Trials()
 	summary := results.Summarize(run, trials)
 	r := report{
-		Run: run, Summary: summary, Gist: gistOf(run, trials), Groups: verdictGroups(summary), Terms: terms(), Invariants: invariants(),
+		Run: run, Summary: summary, Gist: gistOf(run, trials), Groups: verdictGroups(summary),
+		Terms: terms(), Invariants: invariants(),
 		Anomalies: anomaliesOf(scenes), Facts: factsOf(run), Servers: serversOf(run), Scenarios: scenarioFactsOf(scenes),
 		Strategies: strategyRows(scenes), Trials: trialRows(trials), Discarded: discardedRows(summary.Discarded),
 		Deviations: deviationsOf(run, trials, summary), Limits: limitsOf(run, summary),
@@ -66,41 +68,33 @@ func reportOf(from source, scenes []scene, figures []figure) report {
 // judge takes the verdict that was recorded, judges the records anew, and says where the two differ.
 func (r *report) judge() {
 	code, sentence := r.Summary.Exit()
-	r.Verdict = sentence
-	if r.Run.Verdict != "" {
-		r.Verdict = r.Run.Verdict
-		if r.Run.State == results.Complete && r.Run.Exit != code {
-			r.Notices = append(r.Notices, fmt.Sprintf("The run ended with exit code %d; judged anew from its records it "+
-				"comes to %d: %s", r.Run.Exit, code, sentence))
-		}
-	}
-	switch code {
-	case results.ExitHeld:
-		r.Tone = "good"
-	case results.ExitBroken:
+	r.Verdict = cmp.Or(r.Run.Verdict, sentence)
+	complete := r.Run.State == results.Complete
+	switch {
+	case code == results.ExitBroken:
 		r.Tone = "bad"
+	case code == results.ExitHeld && complete:
+		r.Tone = "good"
 	default:
 		r.Tone = "doubt"
 	}
-	if r.Run.State != results.Complete {
-		reason := r.Run.Reason
-		if reason == "" {
-			reason = "no reason is recorded"
-		}
-		r.Notices = append([]string{"This run is partial: " + strings.TrimSuffix(reason, ".") +
-			". What is missing was not measured."}, r.Notices...)
-		if r.Tone == "good" {
-			r.Tone = "doubt"
-		}
+	if !complete {
+		reason := strings.TrimSuffix(cmp.Or(r.Run.Reason, "no reason is recorded"), ".")
+		r.Notices = append(r.Notices, "This run is partial: "+reason+". What is missing was not measured.")
 	}
 	if r.Run.Exploratory {
 		r.Notices = append(r.Notices, "This run is exploratory: it has too few trials for a decision.")
+	}
+	if complete && r.Run.Verdict != "" && r.Run.Exit != code {
+		r.Notices = append(r.Notices, fmt.Sprintf("The run ended with exit code %d; judged anew from its records it "+
+			"comes to %d: %s", r.Run.Exit, code, sentence))
 	}
 }
 
 // html renders the page that needs no other file.
 func (r report) html() ([]byte, error) {
-	t, err := template.New("report.html").Funcs(template.FuncMap{"prose": prose}).ParseFS(templates, "templates/report.html")
+	functions := template.FuncMap{"prose": prose}
+	t, err := template.New("report.html").Funcs(functions).ParseFS(templates, "templates/report.html")
 	if err != nil {
 		return nil, err
 	}

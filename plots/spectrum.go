@@ -228,8 +228,8 @@ func spectrumSentence(shown []spectrum) string {
 			formatDuration(value(quick)), lateSentence(shown))
 	}
 	return fmt.Sprintf("%s of sales took no longer than %s under %s and %s under %s, %s as long.%s", at.Label,
-		formatDuration(value(quick)), quoted(quick.cell.strategy.Name), formatDuration(value(slow)), quoted(slow.cell.strategy.Name),
-		times(value(slow), value(quick)), lateSentence(shown))
+		formatDuration(value(quick)), quoted(quick.cell.strategy.Name), formatDuration(value(slow)),
+		quoted(slow.cell.strategy.Name), times(value(slow), value(quick)), lateSentence(shown))
 }
 
 // lateSentence says where the generator's lateness shows in the median.

@@ -63,92 +63,55 @@ var (
 // looks gives every strategy its look.
 func looks(strategies []results.Strategy) map[string]look {
 	all := make(map[string]look, len(strategies))
-	for _, family := range []struct {
-		safe   bool
-		colors []color.NRGBA
-		first  []string
-		offset int // of the markers, so that the families differ in both
-	}{{true, cool, firstCool, 0}, {false, warm, firstWarm, 2}} {
-		taken := map[int]bool{}
-		var strangers []string
-		place := func(name string, slot int) {
-			taken[slot] = true
-			all[name] = look{
-				color:  family.colors[slot%len(family.colors)],
-				marker: shapes[(slot+slot/len(shapes)+family.offset)%len(shapes)],
-			}
-		}
-		for _, s := range strategies {
-			if s.Safe != family.safe {
-				continue
-			}
-			if slot := slices.Index(family.first, s.Name); slot >= 0 {
-				place(s.Name, slot)
-			} else {
-				strangers = append(strangers, s.Name)
-			}
-		}
-		slices.Sort(strangers)
-		slots := len(family.colors) * len(shapes)
-		for _, name := range strangers {
-			slot := hash(name) % slots
-			for n := 0; taken[slot] && n < slots; n++ {
-				slot = (slot + 1) % slots
-			}
-			place(name, slot)
-		}
+	for _, f := range []family{{true, cool, firstCool, 0}, {false, warm, firstWarm, 2}} {
+		f.dress(strategies, all)
 	}
 	return all
+}
+
+// A family is the strategies of one claim, and what they may look like.
+type family struct {
+	safe   bool
+	colors []color.NRGBA
+	first  []string // the names with a slot of their own
+	offset int      // of the markers, so that the families differ in them, too
+}
+
+// look is what slot number n looks like. All slots below colors × shapes differ.
+func (f family) look(n int) look {
+	return look{f.colors[n%len(f.colors)], shapes[(n+n/len(shapes)+f.offset)%len(shapes)]}
+}
+
+// dress adds the looks of the family's members to all.
+func (f family) dress(strategies []results.Strategy, all map[string]look) {
+	taken := map[int]bool{}
+	var strangers []string
+	for _, s := range strategies {
+		if s.Safe != f.safe {
+			continue
+		}
+		slot := slices.Index(f.first, s.Name)
+		if slot < 0 {
+			strangers = append(strangers, s.Name)
+			continue
+		}
+		taken[slot], all[s.Name] = true, f.look(slot)
+	}
+	slices.Sort(strangers)
+	slots := len(f.colors) * len(shapes)
+	for _, name := range strangers {
+		slot := hash(name) % slots
+		for n := 0; taken[slot] && n < slots; n++ {
+			slot = (slot + 1) % slots
+		}
+		taken[slot], all[name] = true, f.look(slot)
+	}
 }
 
 func hash(name string) int {
 	h := fnv.New32a()
 	h.Write([]byte(name)) // never fails
 	return int(h.Sum32() >> 1)
-}
-
-// The markers: filled shapes of like weight.
-var shapes = []draw.GlyphDrawer{
-	draw.CircleGlyph{},
-	polygon{{-.85, -.85}, {.85, -.85}, {.85, .85}, {-.85, .85}}, // square
-	polygon{{0, 1.15}, {1.05, -.75}, {-1.05, -.75}},             // triangle
-	polygon{{0, 1.2}, {1.2, 0}, {0, -1.2}, {-1.2, 0}},           // diamond
-	polygon{{0, -1.15}, {1.05, .75}, {-1.05, .75}},              // triangle upside down
-	polygon{{-.35, -1.1}, {.35, -1.1}, {.35, -.35}, {1.1, -.35}, {1.1, .35}, {.35, .35}, {.35, 1.1}, {-.35, 1.1}, {-.35, .35}, {-1.1, .35}, {-1.1, -.35}, {-.35, -.35}}, // plus
-	polygon{{1.15, 0}, {-.75, 1.05}, {-.75, -1.05}}, // triangle pointing right
-	polygon{{0, .5}, {.7, 1.1}, {1.1, .7}, {.5, 0}, {1.1, -.7}, {.7, -1.1}, {0, -.5}, {-.7, -1.1}, {-1.1, -.7}, {-.5, 0}, {-1.1, .7}, {-.7, 1.1}}, // cross
-}
-
-// A polygon is a filled marker, its corners in units of the marker's radius.
-type polygon [][2]float64
-
-var _ draw.GlyphDrawer = polygon{}
-
-// DrawGlyph implements [draw.GlyphDrawer].
-func (p polygon) DrawGlyph(c *draw.Canvas, style draw.GlyphStyle, at vg.Point) {
-	corners := make([]vg.Point, len(p))
-	for i, corner := range p {
-		corners[i] = vg.Point{
-			X: at.X + vg.Length(corner[0])*style.Radius,
-			Y: at.Y + vg.Length(corner[1])*style.Radius,
-		}
-	}
-	c.FillPolygon(style.Color, corners)
-}
-
-// A ringGlyph is a hollow circle.
-type ringGlyph struct{}
-
-var _ draw.GlyphDrawer = ringGlyph{}
-
-// DrawGlyph implements [draw.GlyphDrawer].
-func (ringGlyph) DrawGlyph(c *draw.Canvas, style draw.GlyphStyle, at vg.Point) {
-	c.SetLineStyle(stroke(style.Color, 1.1))
-	var p vg.Path
-	p.Move(vg.Point{X: at.X + style.Radius, Y: at.Y})
-	p.Arc(at, style.Radius, 0, 2*math.Pi)
-	p.Close()
-	c.Stroke(p)
 }
 
 // glyph returns the marker of l at radius r.

@@ -1,6 +1,7 @@
 package plots
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -49,12 +50,11 @@ type verdictRow struct {
 	Strategy, Role, Fate string
 	Tone                 string // "bad", "doubt", or "" where all is as it should be
 	Oversold             string
-	Broke, Bound         string
+	Broke, Bound         string // the bound is "" where all trials broke, or none is valid
 	Invariants           string // those that broke
 	P50, P99, Goodput    spreadText
 	Strikes, Refusals    string
 	Valid, Invalid       string // valid of planned trials; discarded ones
-	Unknown              string
 }
 
 // A spreadText is a figure over the trials of a cell: the median, and from the lowest to the highest.
@@ -82,32 +82,23 @@ func verdictGroups(s results.Summary) []verdictGroup {
 func rowOf(c results.CellSummary) verdictRow {
 	r := verdictRow{
 		Strategy: c.Strategy.Name, Role: roleOf(c.Strategy, c.Trials > 0), Fate: string(c.Claim),
-		Oversold: "–", Broke: "–", Bound: "–",
+		Oversold: "–", Broke: "–", Strikes: "–", Refusals: "–",
 		P50:     spreadOf(c.P50, c.Valid, durationText),
 		P99:     spreadOf(c.P99, c.Valid, durationText),
 		Goodput: spreadOf(c.Goodput, c.Valid, rateText),
-		Strikes: count(c.Strikes), Refusals: count(c.Refusals), Unknown: count(c.Unknown),
-		Valid: fmt.Sprintf("%d/%d", c.Valid, c.Blocks), Invalid: count(c.Invalid),
+		Valid:   fmt.Sprintf("%d/%d", c.Valid, c.Blocks), Invalid: count(c.Invalid),
 	}
 	if c.Valid > 0 || c.WorstOversold > 0 {
 		r.Oversold = count(c.WorstOversold)
 	}
 	if c.Valid > 0 {
 		r.Broke = fmt.Sprintf("%d of %d", c.Broken, c.Valid)
+		r.Strikes, r.Refusals = count(c.Strikes), count(c.Refusals)
 		if c.Broken < c.Valid {
 			r.Bound = "≤ " + percent(results.UpperBound(c.Broken, c.Valid))
 		}
 	}
-	var broke []string
-	discarded := 0
-	for _, b := range c.Broke {
-		broke = append(broke, fmt.Sprintf("%s in %d, worst %s", b.Invariant, b.Trials, count(b.Worst)))
-		discarded = max(discarded, b.Invalid)
-	}
-	if discarded > 0 {
-		r.Broke += fmt.Sprintf(" + %d discarded", discarded)
-	}
-	r.Invariants = strings.Join(broke, "; ")
+	r.Invariants, r.Broke = brokenText(c.Broke, r.Broke)
 	switch c.Claim {
 	case results.ClaimBroken:
 		r.Tone = "bad"
@@ -115,6 +106,20 @@ func rowOf(c results.CellSummary) verdictRow {
 		r.Tone = "doubt"
 	}
 	return r
+}
+
+// brokenText lists the invariants that broke, and adds to the count of valid trials those that broke though discarded.
+func brokenText(all []results.BrokenInvariant, broke string) (invariants, counted string) {
+	var parts []string
+	discarded := 0
+	for _, b := range all {
+		parts = append(parts, fmt.Sprintf("%s in %d, worst %s", b.Invariant, b.Trials, count(b.Worst)))
+		discarded = max(discarded, b.Invalid)
+	}
+	if discarded > 0 {
+		broke += fmt.Sprintf(" + %d discarded", discarded)
+	}
+	return strings.Join(parts, "; "), broke
 }
 
 // roleOf says what a strategy claims. Nothing is known of one that never ran.
@@ -165,8 +170,8 @@ func terminalTable(groups []verdictGroup, colored bool) string {
 	style.Options = table.Options{SeparateHeader: true}
 	style.Format.Header = text.FormatDefault
 	t.SetStyle(style)
-	t.AppendHeader(table.Row{"strategy", "claim", "oversold", "broke", "bound", "p50", "p99", "goodput", "stalls", "refused",
-		"valid"})
+	t.AppendHeader(table.Row{"strategy", "claim", "oversold", "broke", "bound", "p50", "p99", "goodput", "stalls",
+		"refused", "valid"})
 	for _, g := range groups {
 		t.AppendRow(table.Row{clean(g.Scenario) + ":"})
 		for _, r := range g.Rows {
@@ -174,8 +179,8 @@ func terminalTable(groups []verdictGroup, colored bool) string {
 			if colored {
 				fate = paint(fate, r.Tone, r.Fate)
 			}
-			t.AppendRow(table.Row{"  " + clean(r.Strategy), fate, r.Oversold, r.Broke, r.Bound, r.P50.Median, r.P99.Median,
-				r.Goodput.Median, r.Strikes, r.Refusals, r.Valid})
+			t.AppendRow(table.Row{"  " + clean(r.Strategy), fate, r.Oversold, r.Broke, cmp.Or(r.Bound, "–"),
+				r.P50.Median, r.P99.Median, r.Goodput.Median, r.Strikes, r.Refusals, r.Valid})
 		}
 	}
 	t.SetColumnConfigs(figuresToTheRight())
@@ -231,8 +236,8 @@ func (g verdictGroup) markdown() string {
 		if r.Tone == "bad" {
 			fate = "**" + fate + "**"
 		}
-		t.AppendRow(table.Row{escapeMarkdown(r.Strategy), fate, r.Oversold, r.Broke, r.Bound, r.P50.String(), r.P99.String(),
-			r.Goodput.String(), r.Strikes, r.Refusals, r.Valid})
+		t.AppendRow(table.Row{escapeMarkdown(r.Strategy), fate, r.Oversold, r.Broke, cmp.Or(r.Bound, "–"),
+			r.P50.String(), r.P99.String(), r.Goodput.String(), r.Strikes, r.Refusals, r.Valid})
 	}
 	t.SetColumnConfigs(figuresToTheRight())
 	return t.RenderMarkdown()

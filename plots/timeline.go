@@ -86,23 +86,11 @@ func (s scene) fineness() int {
 func latencyTimeline(s scene) figure {
 	width := binWidth(s.span(), s.fineness())
 	f := figure{name: "latency-timeline-" + s.slug, title: "How long sales take in the course of a trial: " + s.Name}
-	var tracks []track
-	var low, high float64
-	for _, c := range s.cells {
-		t := trackOf(c, width)
-		tracks = append(tracks, t)
-		for _, b := range t.bins {
-			if low == 0 || seconds(b.p50) < low {
-				low = seconds(b.p50)
-			}
-			high = max(high, seconds(b.p99))
-		}
-	}
 	f.sheet = &sheet{
 		title: f.title,
 		lead: fmt.Sprintf("Response time of sales by when they were due, in bins of %s, all valid trials merged. "+
 			"All panels have the same scales.", formatDuration(width)),
-		columns: columnsFor(len(tracks)), panelHeight: heightFor(len(tracks)),
+		columns: columnsFor(len(s.cells)), panelHeight: heightFor(len(s.cells)),
 		xTitle: "since the start of the schedule",
 		keys: []key{
 			{"p99 above, p50 below", bandSwatch(tint(grey, .2), stroke(grey, 1.4), stroke(grey, .8))},
@@ -111,13 +99,6 @@ func latencyTimeline(s scene) figure {
 		notes: []string{"In a bin of fewer than 100 sales the p99 is the slowest one: look at the shape, not at single " +
 			"points. Bins of fewer than 10 sales are left out."},
 	}
-	for _, t := range tracks {
-		p := plot.New()
-		p.X.Min, p.X.Max, p.X.Tick.Marker = 0, s.span().Seconds(), linearTicks{6, clockLabel}
-		p.Y.Scale, p.Y.Tick.Marker = logScale{}, logTicks{secondsLabel}
-		p.Y.Min, p.Y.Max = fitLog(low/1.1, high*1.1)
-		f.sheet.panels = append(f.sheet.panels, t.panel(p, width))
-	}
 	if strikes, traced := s.stalls(); traced > 0 {
 		f.sheet.lanes = true
 		f.sheet.keys = append(f.sheet.keys, key{"a stall, a lane for each trial", laneSwatch(alarm)})
@@ -125,8 +106,33 @@ func latencyTimeline(s scene) figure {
 		f.sheet.notes = append(f.sheet.notes,
 			plural(strikes, "stall", "stalls")+" struck; their moments were not traced.")
 	}
+	var tracks []track
+	for _, c := range s.cells {
+		tracks = append(tracks, trackOf(c, width))
+	}
+	low, high := tailRange(tracks)
+	for _, t := range tracks {
+		p := plot.New()
+		p.X.Min, p.X.Max, p.X.Tick.Marker = 0, s.span().Seconds(), linearTicks{6, clockLabel}
+		p.Y.Min, p.Y.Max, p.Y.Tick.Marker = low, high, logTicks{secondsLabel}
+		p.Y.Scale = logScale{}
+		f.sheet.panels = append(f.sheet.panels, t.panel(p, width))
+	}
 	f.sentence = timelineSentence(tracks)
 	return f
+}
+
+// tailRange is the range of a log axis that holds all bins.
+func tailRange(tracks []track) (low, high float64) {
+	for _, t := range tracks {
+		for _, b := range t.bins {
+			if low == 0 || seconds(b.p50) < low {
+				low = seconds(b.p50)
+			}
+			high = max(high, seconds(b.p99))
+		}
+	}
+	return fitLog(low/1.1, high*1.1)
 }
 
 // columnsFor and heightFor fit n small panels on a page.
@@ -145,7 +151,7 @@ func columnsFor(n int) int {
 func heightFor(n int) vg.Length { return []vg.Length{0, 200, 125, 110, 90}[columnsFor(n)] }
 
 func (t track) panel(p *plot.Plot, width time.Duration) panel {
-	out := panel{head: t.cell.strategy.Name, look: &t.cell.look, plot: p, message: t.cell.absence(), tag: t.cell.missing()}
+	out := t.cell.panel(p)
 	if out.message != "" {
 		return out
 	}
@@ -153,7 +159,7 @@ func (t track) panel(p *plot.Plot, width time.Duration) panel {
 	for _, b := range t.bins {
 		n += b.sales
 	}
-	out.tag = fmt.Sprintf("%s in %s", plural(n, "sale", "sales"), plural(len(t.cell.trials), "valid trial", "valid trials"))
+	out.tag = plural(n, "sale", "sales") + " in " + plural(len(t.cell.trials), "valid trial", "valid trials")
 	if len(t.bins) == 0 {
 		out.message = fmt.Sprintf("Too few sales for percentiles over time (%d).", n)
 		return out
@@ -166,20 +172,23 @@ func (t track) panel(p *plot.Plot, width time.Duration) panel {
 		}
 	}
 	for _, run := range runs(t.bins, width) {
-		var p50, p99 plotter.XYs
-		for _, b := range run {
-			p50 = append(p50, plotter.XY{X: b.at.Seconds(), Y: seconds(b.p50)})
-			p99 = append(p99, plotter.XY{X: b.at.Seconds(), Y: seconds(b.p99)})
-		}
-		ink := t.cell.look.color
-		if len(run) > 1 {
-			out.marks = append(out.marks, band(p50, p99, tint(ink, .18)))
-		} else {
-			out.marks = append(out.marks, line(append(slices.Clone(p50), p99...), stroke(tint(ink, .4), 2)))
-		}
-		out.marks = append(out.marks, line(p50, stroke(ink, .8)), line(p99, stroke(ink, 1.4)))
+		out.marks = append(out.marks, runMarks(run, t.cell.look)...)
 	}
 	return out.withStalls(t.cell)
+}
+
+// runMarks draws bins that follow one another as a band between two lines, a single one as a bar between two dots.
+func runMarks(run []bin, l look) []plot.Plotter {
+	var p50, p99 plotter.XYs
+	for _, b := range run {
+		p50 = append(p50, plotter.XY{X: b.at.Seconds(), Y: seconds(b.p50)})
+		p99 = append(p99, plotter.XY{X: b.at.Seconds(), Y: seconds(b.p99)})
+	}
+	between := band(p50, p99, tint(l.color, .18))
+	if len(run) == 1 {
+		between = line(append(slices.Clone(p50), p99...), stroke(tint(l.color, .4), 2))
+	}
+	return []plot.Plotter{between, line(p50, stroke(l.color, .8)), line(p99, stroke(l.color, 1.4))}
 }
 
 // runs splits bins where the schedule has one without percentiles, so that no line bridges what is not known.

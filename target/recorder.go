@@ -116,7 +116,8 @@ func (r *recorder) After(s *steps.Step) {
 		return
 	}
 	record.executions.Steps++
-	if !r.trace {
+	// An order that waits for a lease asks again and again. The first refusal tells all; the grant tells how many.
+	if !r.trace || s.Refused && s.Try > 1 {
 		return
 	}
 	if r.kept == maxSteps {
@@ -132,7 +133,7 @@ func wire(replica string, s *steps.Step) api.Step {
 	line := api.Step{
 		Order: s.Order.Key, Replica: replica, Store: api.Store(s.Store), Name: s.Name,
 		Start: s.Start.UnixNano(), End: s.Start.UnixNano() + int64(s.End.Sub(s.Start)), Stall: int64(s.Stall),
-		Token: s.Token, Rows: s.Rows, Refused: s.Refused,
+		Token: s.Token, Try: s.Try, Rows: s.Rows, Refused: s.Refused,
 	}
 	if s.Err != nil {
 		line.Error = s.Err.Error()

@@ -1,14 +1,12 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
-	"os/signal"
+	"slices"
 	"strconv"
-	"syscall"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -17,13 +15,10 @@ import (
 // TestMain makes this binary the command hotsku, so that scripts run it, and so that it can start itself as replica and
 // warden.
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){
-		"hotsku": func() {
-			ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-			defer stop()
-			os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
-		},
-	})
+	if slices.Contains(os.Environ(), asCommand) {
+		main()
+	}
+	testscript.Main(m, map[string]func(){"hotsku": main})
 }
 
 // TestScripts runs the command line as its users do. Those that begin with [!services] need MariaDB and Redis.

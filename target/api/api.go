@@ -108,6 +108,8 @@ type Step struct {
 	End   int64  `json:"end"`             // answered at
 	Stall int64  `json:"stall,omitempty"` // ns that a stall held it back before Start
 	Token int64  `json:"token,omitempty"` // the fencing token that an acquire was granted
+	// Try numbers an order's tries to take its lease, from 1. Of those refused only the first is kept.
+	Try int64 `json:"try,omitempty"`
 	// Rows is the number of affected rows of an UPDATE or INSERT.
 	Rows int64 `json:"rows,omitempty"`
 	// Refused is true for an acquire that was not granted, and for a compare-and-act script that did not act.

@@ -31,6 +31,7 @@ type Step struct {
 	End   time.Time     // answered at; zero before
 	Stall time.Duration // how long an observer held it back before Start
 	Token int64         // what a granted acquire returned, if that is a number
+	Try   int64         // of an acquire: the how-manieth of its order, from 1
 	// Waited is, for a granted acquire, the time since the order's first try.
 	Waited time.Duration
 	Rows   int64 // affected rows of a statement that changes some
@@ -53,6 +54,7 @@ type Order struct {
 
 	stalled atomic.Bool
 	waiting atomic.Pointer[time.Time] // when it first tried to take a lease
+	tries   atomic.Int64              // to take it, so far
 }
 
 type orderKey struct{}
@@ -122,6 +124,7 @@ func observe(ctx context.Context, w Observer, store Store, name string, do func(
 	}
 	if name == acquire {
 		order.waiting.CompareAndSwap(nil, &s.Start)
+		s.Try = order.tries.Add(1)
 		if err == nil && !s.Refused {
 			s.Waited = s.End.Sub(*order.waiting.Load())
 		}
