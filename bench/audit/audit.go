@@ -86,12 +86,12 @@ func Audit(c Case) (results.Audit, []results.Anomaly) {
 	a.LongestGap, a.FirstOversell = t.pace()
 
 	var anomalies []results.Anomaly
-	for _, c := range checkers {
-		r := c.check(t)
-		r.check.Invariant = c.invariant
+	for _, checker := range checkers {
+		r := checker.check(t)
+		r.check.Invariant = checker.invariant
 		a.Checks = append(a.Checks, r.check)
 		for i := range r.anomalies {
-			r.anomalies[i].Invariant = c.invariant
+			r.anomalies[i].Invariant = checker.invariant
 		}
 		anomalies = append(anomalies, r.anomalies...)
 	}

@@ -155,7 +155,7 @@ func TestChecksSayWhyTheyWereNotMade(t *testing.T) {
 		{"no steps were kept", story(1, nil), results.BelievedOverlap, "the steps were not traced"},
 		{"no executions were counted", story(1, nil), results.HiddenResend, "the target does not count executions"},
 		{"steps were kept, but no lease was taken", traced(step("0", "a", api.Database, "commit", 1, 2)),
-			results.EffectiveOverlap, "no lease was acquired"},
+			results.EffectiveOverlap, "no lease was acquired and used"},
 	} {
 		t.Run(fmt.Sprint(tt.name, ": ", tt.invariant), func(t *testing.T) {
 			a, _ := Audit(tt.c)

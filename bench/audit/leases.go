@@ -166,7 +166,7 @@ func (t *trial) overlap(doing string, bounds func(section) (from, to int64, ok b
 		return unchecked("the steps were not traced")
 	}
 	if len(t.sections) == 0 {
-		return unchecked("no lease was acquired")
+		return unchecked("no lease was acquired and used")
 	}
 	var intervals []interval
 	for i, s := range t.sections {

@@ -143,10 +143,10 @@ func TestAuditAgreesWithPorcupine(t *testing.T) {
 	for round := range rounds {
 		c := smallHistory(rng)
 		a, anomalies := Audit(c)
-		var brokenOnes []results.Invariant
+		var found []results.Invariant
 		for _, i := range sequential {
 			if checkOf(a, i).State == results.Violated {
-				brokenOnes = append(brokenOnes, i)
+				found = append(found, i)
 				blamed[i]++
 			}
 		}
@@ -154,11 +154,11 @@ func TestAuditAgreesWithPorcupine(t *testing.T) {
 		if want {
 			legal++
 		}
-		if got := len(brokenOnes) == 0; got != want {
+		if got := len(found) == 0; got != want {
 			t.Fatalf("round %d: porcupine says linearizable = %v, the audit %v, it found %q broken:\n%s",
-				round, want, got, brokenOnes, describe(c))
+				round, want, got, found, describe(c))
 		}
-		if len(brokenOnes) == 0 || slices.Equal(brokenOnes, []results.Invariant{results.FalseSoldOut}) {
+		if len(found) == 0 || slices.Equal(found, []results.Invariant{results.FalseSoldOut}) {
 			requireBlame(t, c, anomalies)
 		}
 	}
@@ -184,10 +184,10 @@ func requireBlame(t *testing.T, c Case, anomalies []results.Anomaly) {
 		falsely := slices.ContainsFunc(anomalies, func(a results.Anomaly) bool {
 			return a.Invariant == results.FalseSoldOut && a.Orders[0].Key == fmt.Sprint(prefix, x.Seq)
 		})
-		true1 := linearizable(c, func(h results.Hit) bool { return h.Outcome == api.SoldOut && h.Seq != x.Seq })
-		if falsely == true1 {
+		truly := linearizable(c, func(h results.Hit) bool { return h.Outcome == api.SoldOut && h.Seq != x.Seq })
+		if falsely == truly {
 			t.Fatalf("porcupine says that the sold-out answer to %d is true = %v, the audit false = %v:\n%s",
-				x.Seq, true1, falsely, describe(c))
+				x.Seq, truly, falsely, describe(c))
 		}
 	}
 }

@@ -49,7 +49,8 @@ func TestFencesOfOrdersWithoutAFenceOrAPositionAreNoEvidence(t *testing.T) {
 		c.Ledger[i].Fence = fence
 	}
 	a, _ := Audit(c)
-	if got := checkOf(a, results.FenceOrder); got.State != results.Intact || got.Note != "2 orders had no fence or no position" {
+	if got := checkOf(a, results.FenceOrder); got.State != results.Intact ||
+		got.Note != "2 orders had no fence or no position" {
 		t.Errorf("%+v, want it held, with a note", got)
 	}
 }

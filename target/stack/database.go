@@ -11,13 +11,9 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/go-sql-driver/mysql"
 )
-
-// pollEvery is how often something that starts is asked whether it answers.
-const pollEvery = 20 * time.Millisecond
 
 // A database is the MariaDB or MySQL of a stack.
 type database struct {
@@ -179,27 +175,6 @@ func initSQL(server databaseBinary, password string) string {
 		"CREATE USER 'hotsku'@'127.0.0.1' IDENTIFIED BY '" + password + "'",
 		"GRANT ALL PRIVILEGES ON hotsku.* TO 'hotsku'@'127.0.0.1'",
 	}, ";\n") + ";\n"
-}
-
-// awaitAnswer asks until ping succeeds. It ends early when the server dies.
-func awaitAnswer(ctx context.Context, c *child, ping func(context.Context) error) error {
-	last := errors.New("it was not asked yet")
-	for {
-		err := ping(ctx)
-		if err == nil {
-			return nil
-		}
-		if ctx.Err() == nil { // else the answer says only that time is up
-			last = err
-		}
-		select {
-		case <-c.done:
-			return notServing(c)
-		case <-ctx.Done():
-			return fmt.Errorf("stack: %s does not answer: %w (last try: %w)%s", c.name, ctx.Err(), last, c.lastWords())
-		case <-time.After(pollEvery):
-		}
-	}
 }
 
 func (d *database) close() error {

@@ -112,7 +112,7 @@ func TestTheWardenCleansUpUnlessItIsDismissed(t *testing.T) {
 }
 
 func TestAGuardedFolderIsKeptWhole(t *testing.T) {
-	s := testStack(t, Options{})
+	s := sharedStack(t)
 	dir := filepath.Join(t.TempDir(), "run")
 	keep, err := s.Warden().Guard(dir)
 	check(t, err)

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -36,7 +37,12 @@ func TestMain(m *testing.M) {
 			os.Exit(0)
 		}
 	}
-	os.Exit(m.Run())
+	code := m.Run()
+	if err := shared.stack.Close(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = max(code, 1)
+	}
+	os.Exit(code)
 }
 
 func self() string {
@@ -175,6 +181,22 @@ func testStack(t testing.TB, o Options) *Stack {
 		}
 	})
 	return s
+}
+
+// shared is the stack of all tests that leave it as it was.
+var shared struct {
+	once  sync.Once
+	stack *Stack
+	err   error
+}
+
+func sharedStack(t testing.TB) *Stack {
+	t.Helper()
+	shared.once.Do(func() {
+		shared.stack, shared.err = Start(context.Background(), Options{Warden: wardenCommand()})
+	})
+	check(t, shared.err)
+	return shared.stack
 }
 
 // textLog returns a logger and a function that returns what was logged.

@@ -126,7 +126,7 @@ exec `+real+` "$@" --datadir=`+elsewhere)
 }
 
 func TestAServerThatIsAnotherProcessIsRefused(t *testing.T) {
-	s := testStack(t, Options{})
+	s := sharedStack(t)
 	d, r, other := s.database, s.redis, t.TempDir()
 	redisFolder := filepath.Join(s.Folder(), "redis")
 	tests := map[string]struct {

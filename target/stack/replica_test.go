@@ -13,7 +13,7 @@ import (
 )
 
 func TestAReplicaServesUntilItIsStopped(t *testing.T) {
-	s := testStack(t, Options{})
+	s := sharedStack(t)
 	log := filepath.Join(t.TempDir(), "r1.log")
 	c := replicaCommand("r1", "talkative")
 	c.Env, c.Log = []string{"REPLICA_NOTE=told by environment"}, log
@@ -53,7 +53,7 @@ func TestAReplicaServesUntilItIsStopped(t *testing.T) {
 }
 
 func TestAReplicaThatDoesNotStartIsQuoted(t *testing.T) {
-	s := testStack(t, Options{})
+	s := sharedStack(t)
 	tests := map[string]struct {
 		c    Command
 		want []string
@@ -94,7 +94,7 @@ func TestAReplicaThatDoesNotStartIsQuoted(t *testing.T) {
 }
 
 func TestStopTellsHowAReplicaEnded(t *testing.T) {
-	s := testStack(t, Options{})
+	s := sharedStack(t)
 	tests := map[string]struct {
 		habit  string
 		before func(*Replica) error
@@ -139,8 +139,9 @@ func TestStopTellsHowAReplicaEnded(t *testing.T) {
 }
 
 func TestPasswordsInAReplicasLogAreBlankedInErrors(t *testing.T) {
-	s := testStack(t, Options{})
+	s := sharedStack(t)
 	c := replicaCommand("r1", "exit-early")
+	c.Log = filepath.Join(t.TempDir(), "log")
 	c.Env = []string{"REPLICA_NOTE=" + s.DSN() + " " + s.Redis().URL()}
 	_, err := s.StartReplica(t.Context(), c)
 	if err == nil || !strings.Contains(err.Error(), "hotsku:[password]@tcp(") {

@@ -56,7 +56,7 @@ func TestCloseOfNoStackIsHarmless(t *testing.T) {
 }
 
 func TestAStackServesAndDescribesItself(t *testing.T) {
-	s := testStack(t, Options{})
+	s := sharedStack(t)
 	db, err := sql.Open("mysql", s.DSN())
 	if err != nil {
 		t.Fatal(err)
