@@ -80,7 +80,7 @@ func send(ctx context.Context, stop context.CancelFunc, c Config, carrier *couri
 	if err != nil {
 		return Report{}, err
 	}
-	pacer := &pacer{ctx: ctx, zero: zero, clock: clock, schedule: c.Schedule}
+	pacer := &pacer{ctx: ctx, zero: zero, schedule: c.Schedule, sleepUntil: clock.sleepUntil}
 	record := newRecord(zero, c.Schedule, carrier.hits)
 	// An Attacker serves one attack: a second would end at once, and in silence.
 	attacker := vegeta.NewAttacker(vegeta.Client(&http.Client{Transport: carrier}))

@@ -71,7 +71,9 @@ func TestTenThousandMixedOutcomesAreCountedExactly(t *testing.T) {
 			scriptOf(k).reply(w, r)
 		}))
 	}
-	c := config(t, 2500, n*time.Second/2500, addresses...)
+	c := config(t, 5000, n*time.Second/5000, addresses...)
+	// However slow the machine, no hit may time out.
+	c.Timeout, c.MaxConnections = 10*time.Minute, 16
 	var last Live
 	c.Progress = func(l Live) { last = l }
 	report := run(t, c)
@@ -89,7 +91,7 @@ func TestTenThousandMixedOutcomesAreCountedExactly(t *testing.T) {
 	}
 	for k, hit := range report.Hits {
 		if arrived := arrivals[k].Load(); arrived != 1 {
-			t.Errorf("hit %d arrived %d times", k, arrived)
+			t.Fatalf("hit %d arrived %d times", k, arrived)
 		}
 		checkHit(t, uint64(k), hit, c)
 	}
@@ -102,12 +104,12 @@ func checkHit(t *testing.T, k uint64, hit results.Hit, c Config) {
 	switch {
 	case hit.Seq != k, hit.Code != want.code, hit.Outcome != want.outcome, hit.Intended != c.Schedule[k],
 		int(hit.Quantity) != one.checkout.Quantity, int(hit.Replica) != one.replica, hit.End <= hit.Sent:
-		t.Errorf("hit %d is recorded as %+v", k, hit)
+		t.Fatalf("hit %d is recorded as %+v", k, hit)
 	case want.errors == nil && hit.Error != "", want.errors != nil && !slices.Contains(want.errors, hit.Error):
-		t.Errorf("hit %d met %q, which is none of %q", k, hit.Error, want.errors)
+		t.Fatalf("hit %d met %q, which is none of %q", k, hit.Error, want.errors)
 	}
 	if known := hit.Order == 1 && hit.Position == 2 && hit.Fence == 3; known != hit.Outcome.Acknowledged() {
-		t.Errorf("hit %d is %v with %+v", k, hit.Outcome, hit)
+		t.Fatalf("hit %d is %v with %+v", k, hit.Outcome, hit)
 	}
 }
 

@@ -250,6 +250,8 @@ func TestRequestIsTheContractsCheckout(t *testing.T) {
 	c := config(t, 1000, 2*time.Millisecond, address)
 	c.SKU, c.Seed = `größe "42"`, 9
 	report := run(t, c)
+	mu.Lock()
+	defer mu.Unlock()
 	one := orders{seed: 9, quantity: 3, sku: c.SKU, addresses: 1}.at(1).checkout
 	want := fmt.Sprintf(`POST /v1/checkouts {"sku":"größe \"42\"","quantity":%d,"customer":%q}`, one.Quantity, one.Customer)
 	if bodies["1"] != want {

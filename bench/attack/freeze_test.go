@@ -1,12 +1,15 @@
 package attack
 
 import (
+	"context"
 	"fmt"
+	"net"
 	"net/http"
 	"slices"
 	"strconv"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	vegeta "github.com/tsenart/vegeta/v12/lib"
@@ -15,8 +18,8 @@ import (
 	"github.com/hotsku/hotsku/target/api"
 )
 
-// A freezer is a shop that answers at once, but for one freeze of a second, at whose end it works off its queue in order
-// of arrival, as after a long garbage collection.
+// A freezer is a shop that answers at once, but for one freeze of a second, at whose end it works off its queue in
+// order of arrival, as after a long garbage collection.
 type freezer struct {
 	mu       sync.Mutex // guards all
 	arrivals int
@@ -86,12 +89,12 @@ func (f *freezer) release(n int) (more bool) {
 	return f.frozen
 }
 
-// truth returns the p99 of response that the freeze must have caused: a hit that the schedule wanted sent while the shop
-// stood still waits until it thawed, all others do not wait.
-func (f *freezer) truth(report Report) time.Duration {
-	froze, thawed := f.froze.Sub(report.Zero), f.thawed.Sub(report.Zero)
-	waits := make([]time.Duration, len(report.Hits))
-	for i, hit := range report.Hits {
+// truth returns the p99 of response that the freeze must have caused: a hit that the schedule wanted sent while the
+// shop stood still waits until it thawed, all others do not wait.
+func (f *freezer) truth(zero time.Time, hits []results.Hit) time.Duration {
+	froze, thawed := f.froze.Sub(zero), f.thawed.Sub(zero)
+	waits := make([]time.Duration, len(hits))
+	for i, hit := range hits {
 		if hit.Intended >= froze && hit.Intended < thawed {
 			waits[i] = thawed - hit.Intended
 		}
@@ -100,73 +103,142 @@ func (f *freezer) truth(report Report) time.Duration {
 	return percentile(waits, 99)
 }
 
-// The response's p99 is never below the truth, whatever else the machine does, and within 2 % above it when the machine
-// lets the generator be; it gets three chances for that.
+// check compares the hits with what the shop knows, and returns their p99s.
+func (f *freezer) check(t *testing.T, zero time.Time, hits []results.Hit) (truth, response, service time.Duration) {
+	t.Helper()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for seq, hit := range hits {
+		if hit.Outcome != api.Sold {
+			t.Fatalf("hit %d is recorded as %+v", seq, hit)
+		}
+		if least := f.answered[seq].Sub(zero) - hit.Intended; hit.Response() < least {
+			t.Fatalf("hit %d: response %v, though it was answered %v after its intended time", seq, hit.Response(), least)
+		}
+	}
+	truth, response, service = f.truth(zero, hits), p99(hits, results.Response), p99(hits, results.Service)
+	t.Logf("p99: truth %v, response %v, service %v, lag %v", truth, response, service, p99(hits, results.Lag))
+	if response < truth {
+		t.Fatalf("response p99 %v is below the truth %v", response, truth)
+	}
+	return truth, response, service
+}
+
+// In the fake time of a bubble the machine has no say, so that the comparison is exact but for the time that the shop
+// takes to work off its queue. The capped workers are planted: as any other reason for the generator to fall behind
+// would, they make hits be sent after the freeze, so that service knows nothing of it, and response does all the same.
 func TestFreezeCannotHide(t *testing.T) {
-	for _, connections := range []int{0, 8, 64} {
-		t.Run(fmt.Sprintf("connections=%d", connections), func(t *testing.T) {
-			const attempts = 3
-			for attempt := 1; ; attempt++ {
-				truth, response, service := freeze(t, connections)
-				t.Logf("p99: truth %v, response %v, service %v", truth, response, service)
-				if response < truth {
-					t.Fatalf("response p99 %v is below the truth %v", response, truth)
+	for _, test := range []struct {
+		name        string
+		connections int
+		workers     uint64
+		hidden      bool // from service
+	}{
+		{"neither connections nor workers are capped", 0, vegeta.DefaultMaxWorkers, false},
+		{"64 connections", 64, vegeta.DefaultMaxWorkers, false},
+		{"8 connections", 8, vegeta.DefaultMaxWorkers, false},
+		{"8 workers", 0, 8, true},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := config(t, 1000, 2200*time.Millisecond)
+				c.MaxConnections = test.connections
+				f := freezer{answered: make([]time.Time, len(c.Schedule))}
+				zero, hits := attackInBubble(t, c, f.serve, vegeta.MaxWorkers(test.workers))
+				truth, response, service := f.check(t, zero, hits)
+				if response > truth+truth/50 {
+					t.Errorf("response p99 %v is more than 2 %% above the truth %v", response, truth)
 				}
-				if response <= truth+truth/50 {
-					return
+				if hidden := service < truth/10; hidden != test.hidden {
+					t.Errorf("service p99 %v of %v", service, truth)
 				}
-				if attempt == attempts {
-					t.Fatalf("response p99 %v is more than 2 %% above the truth %v, %d times in a row", response, truth, attempts)
-				}
-			}
+			})
 		})
 	}
 }
 
-func freeze(t *testing.T, connections int) (truth, response, service time.Duration) {
+// attackInBubble does what Run does, by a clock and a network that stay within a synctest bubble.
+func attackInBubble(t *testing.T, c Config, handler http.HandlerFunc, options ...func(*vegeta.Attacker)) (time.Time, []results.Hit) {
 	t.Helper()
-	c := config(t, 1000, 2200*time.Millisecond)
-	f := freezer{answered: make([]time.Time, len(c.Schedule))}
-	c.Addresses = []string{shop(t, f.serve)}
-	c.MaxConnections = connections
-	report := run(t, c)
-	if report.Attack.Outcomes[api.Sold] != len(c.Schedule) {
-		t.Fatalf("outcomes %v of %d hits", report.Attack.Outcomes, len(c.Schedule))
-	}
-	for seq, hit := range report.Hits {
-		if least := f.answered[seq].Sub(report.Zero) - hit.Intended; hit.Response() < least {
-			t.Fatalf("hit %d: response %v, though it was answered %v after its intended time", seq, hit.Response(), least)
-		}
-	}
-	return f.truth(report), p99(report.Hits, results.Response), p99(report.Hits, results.Service)
-}
-
-// Capped workers are planted, as any other reason for the generator to fall behind would be: the hits that wait for a worker
-// are sent after the freeze, so that service knows nothing of it, and response does all the same.
-func TestFreezeCannotHideBehindALateGenerator(t *testing.T) {
-	c := config(t, 1000, 2200*time.Millisecond)
-	f := freezer{answered: make([]time.Time, len(c.Schedule))}
-	carrier := newCourier(t, shop(t, f.serve), len(c.Schedule))
+	network := make(pipes)
+	server := &http.Server{Handler: handler}
+	go server.Serve(network)
+	defer server.Close()
+	carrier := newCourier(t, "http://shop", len(c.Schedule))
+	carrier.transport = newTransport(c.MaxConnections)
+	carrier.transport.DialContext = network.dial
+	carrier.orders.quantity = c.Quantity
+	defer carrier.transport.CloseIdleConnections()
 	zero := time.Now()
-	clock, err := newClock(zero)
-	if err != nil {
-		t.Fatal(err)
-	}
+	pacer := &pacer{ctx: t.Context(), zero: zero, schedule: c.Schedule, sleepUntil: func(offset time.Duration) {
+		time.Sleep(offset - time.Since(zero))
+	}}
 	record := newRecord(zero, c.Schedule, carrier.hits)
-	attacker := vegeta.NewAttacker(vegeta.Client(&http.Client{Transport: carrier}), vegeta.MaxWorkers(8))
-	reports := attacker.Attack(blank, &pacer{ctx: t.Context(), zero: zero, clock: clock, schedule: c.Schedule}, 0, "")
-	if err := record.drain(reports, func() {}); err != nil {
+	attacker := vegeta.NewAttacker(append(options, vegeta.Client(&http.Client{Transport: carrier}))...)
+	if err := record.drain(attacker.Attack(blank, pacer, 0, ""), func() {}); err != nil {
 		t.Fatal(err)
 	}
 	hits, err := record.sent()
 	if err != nil {
 		t.Fatal(err)
 	}
-	truth, service := f.truth(Report{Zero: zero, Hits: hits}), p99(hits, results.Service)
-	response, lag := p99(hits, results.Response), p99(hits, results.Lag)
-	t.Logf("p99: truth %v, response %v, service %v, lag %v", truth, response, service, lag)
-	if response < truth || lag < truth/2 || service > truth/2 {
-		t.Errorf("p99: truth %v, response %v, service %v, lag %v", truth, response, service, lag)
+	if len(hits) != len(c.Schedule) {
+		t.Fatalf("sent %d of %d hits", len(hits), len(c.Schedule))
+	}
+	return zero, hits
+}
+
+// pipes is a network of one listener.
+type pipes chan net.Conn
+
+var _ net.Listener = pipes(nil)
+
+func (p pipes) dial(ctx context.Context, _, _ string) (net.Conn, error) {
+	client, server := net.Pipe()
+	select {
+	case p <- server:
+		return client, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func (p pipes) Accept() (net.Conn, error) {
+	conn, ok := <-p
+	if !ok {
+		return nil, net.ErrClosed
+	}
+	return conn, nil
+}
+
+func (p pipes) Close() error {
+	close(p)
+	return nil
+}
+
+func (p pipes) Addr() net.Addr { return &net.UnixAddr{} }
+
+// On a real network and clock, response is never below the truth, whatever else the machine does. That it is within 2 %
+// above it can be asked only of an attack that passes its own gates: it gets three chances to be one.
+func TestFreezeCannotHideOnARealNetwork(t *testing.T) {
+	for _, connections := range []int{0, 8} {
+		t.Run(fmt.Sprintf("connections=%d", connections), func(t *testing.T) {
+			var lag time.Duration
+			for range 3 {
+				c := config(t, 1000, 2200*time.Millisecond)
+				f := freezer{answered: make([]time.Time, len(c.Schedule))}
+				c.Addresses, c.MaxConnections, c.Timeout = []string{shop(t, f.serve)}, connections, time.Minute
+				report := run(t, c)
+				truth, response, _ := f.check(t, report.Zero, report.Hits)
+				if response <= truth+truth/50 {
+					return
+				}
+				if lag = report.LagP99; lag <= DefaultLagP99 {
+					t.Fatalf("response p99 %v is more than 2 %% above the truth %v, lag p99 %v", response, truth, lag)
+				}
+			}
+			t.Skipf("the machine is too busy for a comparison: lag p99 %v", lag)
+		})
 	}
 }
 

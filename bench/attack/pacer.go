@@ -25,9 +25,10 @@ const (
 type pacer struct {
 	ctx      context.Context // its end stops the attack
 	zero     time.Time
-	clock    clock // of zero
 	schedule []time.Duration
-	sent     atomic.Int64 // hits let go so far
+	// sleepUntil sleeps until an offset from zero. It may wake early, then it is called again.
+	sleepUntil func(offset time.Duration)
+	sent       atomic.Int64 // hits let go so far
 }
 
 var _ vegeta.Pacer = (*pacer)(nil)
@@ -49,7 +50,7 @@ func (p *pacer) Pace(_ time.Duration, hits uint64) (time.Duration, bool) {
 		if now >= due {
 			return 0, false
 		}
-		p.clock.sleepUntil(min(due, now+longestSleep))
+		p.sleepUntil(min(due, now+longestSleep))
 	}
 	return 0, true
 }

@@ -219,7 +219,7 @@ func textLog(t testing.TB) (*slog.Logger, func() string) {
 // /proc. Dead ones that nobody reaped don't count.
 func tracesOf(t testing.TB, dir string) []string {
 	t.Helper()
-	out, err := exec.Command("ps", "-A", "-o", "pid=,stat=,args=").Output()
+	out, err := exec.Command("ps", "-A", "-o", "pid=", "-o", "stat=", "-o", "args=").Output()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,7 @@ import (
 // inspect returns when a process was born, to the second, and whether it has ended but was not reaped yet.
 // Its error means that there is no such process, or that ps could not be asked.
 func inspect(pid int) (birth string, zombie bool, err error) {
-	ps := exec.Command("ps", "-o", "stat=,lstart=", "-p", strconv.Itoa(pid))
+	ps := exec.Command("ps", "-o", "stat=", "-o", "lstart=", "-p", strconv.Itoa(pid))
 	ps.Env = []string{"LC_ALL=C", "TZ=UTC", "PATH=/bin:/usr/bin"}
 	out, err := ps.Output()
 	if err != nil {
