@@ -225,7 +225,7 @@ func Arrange(p results.Plan) results.Plan {
 }
 
 // Overhead is about what a trial takes beside its warm-up and its attack: replicas start, the ledger is read and audited.
-const Overhead = 1500 * time.Millisecond
+const Overhead = 1000 * time.Millisecond
 
 // TimeOf returns about how long a plan takes, retries and the stack's start aside.
 func TimeOf(p results.Plan) (total time.Duration) {

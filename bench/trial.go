@@ -77,8 +77,8 @@ func (r *runner) config(t *results.Trial, target Target, sku string, schedule []
 	}
 }
 
-// warmUp opens connections and fills caches on a SKU of its own. Its hits are not kept; if none of them was answered,
-// the target does not work and the trial would only find that out more slowly.
+// warmUp lets the target open its pools and fill its caches, on a SKU of its own. Its hits are not kept; if none of them
+// was answered, the target does not work and the trial would only find that out more slowly.
 func (r *runner) warmUp(ctx context.Context, t *results.Trial, target Target) error {
 	if t.Scenario.WarmUp == 0 {
 		return nil

@@ -7,7 +7,7 @@ import (
 )
 
 // A Hit is one checkout as its client saw it. Its times are offsets from the trial's time zero, on the client's
-// monotonic clock. It is kept for every order of a trial, so its size (88 bytes) is what an attack costs in memory.
+// monotonic clock. It is kept for every order of a trial, so its size (80 bytes) is what an attack costs in memory.
 type Hit struct {
 	Seq      uint64        // its place in the schedule, from 0; the order's key is the trial's KeyPrefix + Seq
 	Intended time.Duration // when the schedule wanted it sent

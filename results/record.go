@@ -110,7 +110,7 @@ const (
 type Lease struct {
 	TTL  Duration `json:"ttl" yaml:"ttl"`   // it expires this long after it was granted
 	Wait Duration `json:"wait" yaml:"wait"` // an order waits this long for it, then is contended
-	// Retry is the mean pause between two tries to take it; each pause is drawn between half and one and a half of it.
+	// Retry is the mean pause before the second try to take it; it doubles with every further one, up to 16 times.
 	Retry Duration `json:"retry" yaml:"retry"`
 }
 

@@ -19,7 +19,7 @@ type Writer struct {
 }
 
 // Create makes the folder root/<run.ID> with the plan, and then run.json in the state Running. It is an error that
-// matches [os.ErrExist] if the folder is there already, and one that matches ErrName if the run's ID cannot be a
+// matches [os.ErrExist] if the folder is there already with more in it than hidden files, and one that matches ErrName if the run's ID cannot be a
 // folder's name or the plan names a strategy or scenario that records cannot carry.
 func Create(root string, run Run) (*Writer, error) {
 	return create(root, run, disk{create: os.Create})
@@ -36,13 +36,29 @@ func create(root string, run Run, d disk) (*Writer, error) {
 		return nil, err
 	}
 	w := &Writer{dir: filepath.Join(root, run.ID), run: run, disk: d}
-	if err := os.Mkdir(w.dir, 0o755); err != nil {
+	if err := makeEmpty(w.dir); err != nil {
 		return nil, fmt.Errorf("a run needs a folder of its own: %w", err)
 	}
 	if err := w.start(); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(w.dir))
 	}
 	return w, nil
+}
+
+// makeEmpty makes a folder, or takes one that holds nothing but hidden files: its maker may have put a mark into it.
+func makeEmpty(dir string) error {
+	made := os.Mkdir(dir, 0o755)
+	if !errors.Is(made, os.ErrExist) {
+		return made
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	if slices.ContainsFunc(entries, func(e os.DirEntry) bool { return e.Name()[0] != '.' }) {
+		return made
+	}
+	return nil
 }
 
 func (w *Writer) start() error {

@@ -14,14 +14,16 @@ import (
 
 // LeaseSettings say how long a lease lasts and how patiently an order waits for it.
 type LeaseSettings struct {
-	TTL   time.Duration // the lease expires this long after it was granted
-	Wait  time.Duration // an order waits this long for the lease, then it is contended
-	Retry time.Duration // mean pause between two tries; each is drawn between half and one and a half of it
+	TTL  time.Duration // the lease expires this long after it was granted
+	Wait time.Duration // an order waits this long for the lease, then it is contended
+	// Retry is the mean pause before the second try. It doubles with every further one, up to 16 times, so that a crowd
+	// does not spend the machine on asking; each pause is drawn between half and one and a half of its mean.
+	Retry time.Duration
 }
 
 // DefaultLease returns settings for a critical section of a few milliseconds.
 func DefaultLease() LeaseSettings {
-	return LeaseSettings{TTL: 2 * time.Second, Wait: time.Second, Retry: 10 * time.Millisecond}
+	return LeaseSettings{TTL: 2 * time.Second, Wait: time.Second, Retry: 4 * time.Millisecond}
 }
 
 // Validate returns an error that names the setting that cannot work.
@@ -104,7 +106,7 @@ func (e Env) acquireFenced(ctx context.Context, sku string) (lease, error) {
 func (e Env) wait(ctx context.Context, sku string, try func(*lease) error) (lease, error) {
 	l := lease{redis: e.Redis, key: e.leaseKey(sku), owner: crypto.Text()}
 	limit := time.Now().Add(e.Lease.Wait)
-	for {
+	for mean := e.Lease.Retry; ; mean = min(2*mean, 16*e.Lease.Retry) {
 		err := try(&l)
 		if err == nil {
 			return l, nil
@@ -112,7 +114,7 @@ func (e Env) wait(ctx context.Context, sku string, try func(*lease) error) (leas
 		if !errors.Is(err, redis.Nil) {
 			return lease{}, fmt.Errorf("%w: acquire the lease of %s: %w", ErrUnavailable, sku, err)
 		}
-		pause := e.Lease.Retry/2 + rand.N(e.Lease.Retry)
+		pause := mean/2 + rand.N(mean)
 		if time.Now().Add(pause).After(limit) {
 			return lease{}, fmt.Errorf("%w: the lease of %s was not free within %v", ErrContended, sku, e.Lease.Wait)
 		}

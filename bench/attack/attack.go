@@ -1,17 +1,18 @@
 // Package attack turns a schedule into hits on the replicas of a target, by vegeta, and records every one of them.
 //
 // The load is open: when a hit is sent depends on the schedule alone, never on the answers to others. vegeta counts a
-// latency from the moment of sending, in which a late generator hides the queue that it caused; so the record keeps when
-// the schedule wanted the hit sent, when it was sent, and when it ended, on one monotonic clock. Workers are never
-// capped, for a hit that waits for a worker is not sent and its wait seen by nobody. Connections may be.
+// latency from the moment of sending, in which a late generator hides the queue that it caused; so the record keeps
+// when the schedule wanted the hit sent, when it was sent, and when it ended, on one monotonic clock. The end is taken
+// when the answer was read and understood. Workers are never capped: a hit that waits for one is not sent, and a target
+// would be spared the load that it could not take. Connections may be.
 //
 // Nothing is sent that the record does not show: net/http is kept from repeating a request, redirects are not followed,
 // and a hit that was planned and not sent is the difference of Planned and Sent.
 //
-// An attack costs 93 bytes for each planned hit, all allocated before the first is sent: 80 of its record, 8 of its schedule, 5
-// of its bookkeeping. Each hit under way costs two goroutines of its connection and one of vegeta besides, some 25 KB, and a
-// file descriptor. Go programs raise their soft limit of descriptors to the hard one when they start (os, since Go
-// 1.19), so that an attack need not; the hard one bounds the hits under way.
+// An attack keeps 93 bytes for each planned hit, all allocated before the first is sent: 80 of its record, 8 of its
+// schedule, 5 of bookkeeping. Each hit under way costs a file descriptor and three goroutines besides, two of its
+// connection and one of vegeta, some 35 KB. Go programs raise their soft limit of descriptors to the hard one when they
+// start (package os, since Go 1.19), so that an attack need not; the hard one bounds the hits under way.
 package attack
 
 import (
@@ -26,8 +27,8 @@ import (
 	"github.com/hotsku/hotsku/results"
 )
 
-// lead is the time from the start of an attack to its time zero, in which goroutines and threads come up. Without it the
-// first hits would be late.
+// lead is the time from the start of an attack to its time zero, in which goroutines and threads come up. Without it
+// the first hits would be late.
 const lead = 5 * time.Millisecond
 
 // Report is what an attack did.
@@ -41,8 +42,8 @@ type Report struct {
 // Run sends all hits of the schedule and returns when the last is answered or given up.
 //
 // When ctx ends first, no more hits are sent, those under way are given up with an unknown outcome, and the error wraps
-// ctx's cause; the report is true of what was sent until then. An [ErrConfig] means that nothing was sent, an [ErrRecord]
-// that the report cannot be trusted; both come with an empty report.
+// ctx's cause; the report is true of what was sent until then. An [ErrConfig] means that nothing was sent, an
+// [ErrRecord] that the report could not be trusted; both come with an empty report.
 //
 // Several attacks may run at once, but the processor time that each reports is that of the whole process.
 func Run(ctx context.Context, c Config) (Report, error) {
@@ -63,9 +64,10 @@ func Run(ctx context.Context, c Config) (Report, error) {
 		return Report{}, err
 	}
 	if report.Attack.Sent < report.Attack.Planned && ctx.Err() != nil {
-		err = fmt.Errorf("attack: stopped after %d of %d hits: %w", report.Attack.Sent, report.Attack.Planned, context.Cause(ctx))
+		a := report.Attack
+		return report, fmt.Errorf("attack: stopped after %d of %d hits: %w", a.Sent, a.Planned, context.Cause(ctx))
 	}
-	return report, err
+	return report, nil
 }
 
 // send lets vegeta attack, and keeps the record.
@@ -95,7 +97,7 @@ func send(ctx context.Context, stop context.CancelFunc, c Config, carrier *couri
 	if err != nil {
 		return Report{}, err
 	}
-	report := Report{Zero: zero, Hits: hits, Attack: summary(len(c.Schedule), hits), LagP99: lagP99(hits)}
+	report := Report{Zero: zero, Hits: hits, Attack: summary(len(c.Schedule), hits), LagP99: percentile(lags(hits), 99)}
 	report.Attack.CPU, err = cpuShare(cpu, time.Since(began))
 	return report, err
 }

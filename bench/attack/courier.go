@@ -97,8 +97,8 @@ func (c *courier) trouble(err error) string {
 }
 
 // request makes request, a copy of vegeta's empty hit, the request for one. It is left without a GetBody, without which
-// net/http cannot send it again: with one, it would by itself repeat a request that bears an idempotency key, and no record
-// would show the second.
+// net/http cannot send it again: with one, it would by itself repeat a request that bears an idempotency key, and no
+// record would show the second.
 func (c *courier) request(request *http.Request, one order, body []byte) *http.Request {
 	request.URL = c.addresses[one.replica]
 	request.Host = request.URL.Host

@@ -18,16 +18,16 @@ import (
 	"github.com/hotsku/hotsku/target/api"
 )
 
-// A rawShop speaks HTTP by hand: serve is called for each request, with its number on its connection and its key, and
-// returns what to write; then the connection is reset if it returns "".
+// A rawShop speaks HTTP by hand: serve is called for each request with its number on its connection, and returns what to
+// write and whether to keep the connection. One that is not kept is reset if nothing was written, else closed.
 type rawShop struct {
 	listener net.Listener
-	serve    func(nth int, key string) string
+	serve    func(nth int) (reply string, keep bool)
 	mu       sync.Mutex     // guards arrivals
 	arrivals map[string]int // by key
 }
 
-func newRawShop(t *testing.T, serve func(nth int, key string) string) *rawShop {
+func newRawShop(t *testing.T, serve func(nth int) (reply string, keep bool)) *rawShop {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -66,12 +66,11 @@ func (s *rawShop) talk(conn *net.TCPConn) {
 		s.mu.Lock()
 		s.arrivals[key]++
 		s.mu.Unlock()
-		reply := s.serve(nth, key)
+		reply, keep := s.serve(nth)
 		if reply == "" {
 			_ = conn.SetLinger(0) // close with RST
-			return
 		}
-		if _, err := conn.Write([]byte(reply)); err != nil {
+		if _, err := conn.Write([]byte(reply)); err != nil || !keep {
 			return
 		}
 	}
@@ -117,11 +116,11 @@ const emptyRefusal = "HTTP/1.1 409 Conflict\r\nContent-Length: 0\r\n\r\n"
 
 // resetsReuse answers the first request of each connection and resets the connection at its second: what net/http takes
 // for a connection that the server had closed for idleness, after the request was received.
-func resetsReuse(nth int, _ string) string {
+func resetsReuse(nth int) (string, bool) {
 	if nth == 1 {
-		return emptyRefusal
+		return emptyRefusal, true
 	}
-	return ""
+	return "", false
 }
 
 func TestNothingIsSentTwice(t *testing.T) {
@@ -162,6 +161,9 @@ func TestNetHTTPWouldSendTwice(t *testing.T) {
 }
 
 func TestWhatIsNoAnswerIsUnknown(t *testing.T) {
+	reply := func(status string, length int, body string) string {
+		return fmt.Sprintf("HTTP/1.1 %s\r\nContent-Length: %d\r\n\r\n%s", status, length, body)
+	}
 	order := `{"id":1,"sku":"hot","quantity":1,"idempotency_key":"hot/0"}`
 	for _, test := range []struct {
 		name  string
@@ -170,20 +172,16 @@ func TestWhatIsNoAnswerIsUnknown(t *testing.T) {
 		want  string
 	}{
 		{"the connection is reset", "", 0, reset},
-		{"the body ends early", fmt.Sprintf("HTTP/1.1 201 Created\r\nContent-Length: %d\r\n\r\n%s", len(order)+1, order), 201, ""},
-		{"a refusal's body ends early", "HTTP/1.1 409 Conflict\r\nContent-Length: 99\r\n\r\n{\"code\":\"sold_out\"}", 409, ""},
-		{"the body has no end", "HTTP/1.1 201 Created\r\nContent-Length: 999999\r\n\r\n" + strings.Repeat(" ", maxAnswer+1), 201, tooLong},
-		{"the protocol is switched", "HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n", 101, otherProtocol},
-		{"it is not HTTP", "SSH-2.0-OpenSSH_9.9\r\n\r\n", 0, `net/http: HTTP/1.x transport connection broken: malformed HTTP response "SSH-2.0-OpenSSH_9.9"`},
+		{"a sale's body ends early", reply("201 Created", len(order)+1, order), 201, cutShort},
+		{"a refusal's body ends early", reply("409 Conflict", 99, `{"code":"sold_out"}`), 409, cutShort},
+		{"the body is too long", reply("201 Created", 999_999, strings.Repeat(" ", maxAnswer+1)), 201, tooLong},
+		{"the protocol is switched", "HTTP/1.1 101 x\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n", 101, otherProtocol},
+		{"it is not HTTP", "SSH-2.0\r\n\r\n", 0,
+			`net/http: HTTP/1.x transport connection broken: malformed HTTP response "SSH-2.0"`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			// The second call for a connection never comes, or resets it.
-			shop := newRawShop(t, func(nth int, _ string) string { return test.reply })
+			shop := newRawShop(t, func(int) (string, bool) { return test.reply, test.code == http.StatusSwitchingProtocols })
 			c := newCourier(t, shop.address(), 1)
-			c.timeout = time.Second
-			if test.want == "" {
-				test.want = timedOut
-			}
 			got := c.carry(t, 0)
 			if got.Outcome != api.Unknown || got.Code != test.code || got.Error != test.want || got.Order != 0 {
 				t.Errorf("got %+v, want error %q", got, test.want)
@@ -253,7 +251,8 @@ func TestRequestIsTheContractsCheckout(t *testing.T) {
 	mu.Lock()
 	defer mu.Unlock()
 	one := orders{seed: 9, quantity: 3, sku: c.SKU, addresses: 1}.at(1).checkout
-	want := fmt.Sprintf(`POST /v1/checkouts {"sku":"größe \"42\"","quantity":%d,"customer":%q}`, one.Quantity, one.Customer)
+	want := fmt.Sprintf(`POST /v1/checkouts {"sku":"größe \"42\"","quantity":%d,"customer":%q}`,
+		one.Quantity, one.Customer)
 	if bodies["1"] != want {
 		t.Errorf("got %s, want %s", bodies["1"], want)
 	}
@@ -262,7 +261,8 @@ func TestRequestIsTheContractsCheckout(t *testing.T) {
 		h.Get("X-Vegeta-Attack") != "test" || h.Get("Accept-Encoding") != "" {
 		t.Errorf("header %v", h)
 	}
-	if got := report.Hits[1]; got.Outcome != api.Sold || int(got.Quantity) != one.Quantity || got.Position != 2 || got.Fence != 3 {
+	got := report.Hits[1]
+	if got.Outcome != api.Sold || int(got.Quantity) != one.Quantity || got.Position != 2 || got.Fence != 3 {
 		t.Errorf("recorded as %+v", got)
 	}
 }

@@ -158,7 +158,9 @@ func TestFreezeCannotHide(t *testing.T) {
 }
 
 // attackInBubble does what Run does, by a clock and a network that stay within a synctest bubble.
-func attackInBubble(t *testing.T, c Config, handler http.HandlerFunc, options ...func(*vegeta.Attacker)) (time.Time, []results.Hit) {
+func attackInBubble(t *testing.T, c Config, handler http.HandlerFunc, option func(*vegeta.Attacker)) (
+	zero time.Time, hits []results.Hit,
+) {
 	t.Helper()
 	network := make(pipes)
 	server := &http.Server{Handler: handler}
@@ -169,12 +171,12 @@ func attackInBubble(t *testing.T, c Config, handler http.HandlerFunc, options ..
 	carrier.transport.DialContext = network.dial
 	carrier.orders.quantity = c.Quantity
 	defer carrier.transport.CloseIdleConnections()
-	zero := time.Now()
+	zero = time.Now()
 	pacer := &pacer{ctx: t.Context(), zero: zero, schedule: c.Schedule, sleepUntil: func(offset time.Duration) {
 		time.Sleep(offset - time.Since(zero))
 	}}
 	record := newRecord(zero, c.Schedule, carrier.hits)
-	attacker := vegeta.NewAttacker(append(options, vegeta.Client(&http.Client{Transport: carrier}))...)
+	attacker := vegeta.NewAttacker(vegeta.Client(&http.Client{Transport: carrier}), option)
 	if err := record.drain(attacker.Attack(blank, pacer, 0, ""), func() {}); err != nil {
 		t.Fatal(err)
 	}

@@ -18,14 +18,17 @@ func TestGates(t *testing.T) {
 		{"a good attack passes the defaults", results.Gates{}, func(*Report) {}, ""},
 		{"ten of ten thousand may be missing", results.Gates{}, func(r *Report) { r.Attack.Sent = 9990 }, ""},
 		{"eleven of ten thousand may not", results.Gates{}, func(r *Report) { r.Attack.Sent = 9989 }, "sent share"},
-		{"a limit of its own is stricter", results.Gates{SentShare: 1}, func(r *Report) { r.Attack.Sent = 9999 }, "sent share"},
+		{"a limit of its own is stricter", results.Gates{SentShare: 1},
+			func(r *Report) { r.Attack.Sent = 9999 }, "sent share"},
 		{"lag at the default limit passes", results.Gates{}, func(r *Report) { r.LagP99 = DefaultLagP99 }, ""},
 		{"lag beyond it fails", results.Gates{}, func(r *Report) { r.LagP99 = DefaultLagP99 + 1 }, "lag p99"},
 		{"lag beyond a limit of its own fails", results.Gates{LagP99: results.Duration(ms / 2)}, func(*Report) {}, "lag p99"},
 		{"one socket error is too many", results.Gates{}, func(r *Report) { r.Attack.SocketErrors = 1 }, "socket errors"},
 		{"a busy generator fails", results.Gates{}, func(r *Report) { r.Attack.CPU = 0.71 }, "generator CPU"},
-		{"a busy generator is allowed where the scenario says so", results.Gates{CPU: 0.9}, func(r *Report) { r.Attack.CPU = 0.71 }, ""},
-		{"processor time that was not measured does not pass", results.Gates{}, func(r *Report) { r.Attack.CPU = 0 }, "generator CPU"},
+		{"a busy generator is allowed where the scenario says so", results.Gates{CPU: 0.9},
+			func(r *Report) { r.Attack.CPU = 0.71 }, ""},
+		{"processor time that was not measured does not pass", results.Gates{},
+			func(r *Report) { r.Attack.CPU = 0 }, "generator CPU"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			report := good
@@ -48,7 +51,9 @@ func TestNothingSentPassesNothing(t *testing.T) {
 }
 
 func TestGatesSpeakPlainly(t *testing.T) {
-	report := Report{Attack: results.Attack{Planned: 1000, Sent: 998, CPU: 0.256, SocketErrors: 3}, LagP99: 412 * time.Microsecond}
+	report := Report{
+		Attack: results.Attack{Planned: 1000, Sent: 998, CPU: 0.256, SocketErrors: 3}, LagP99: 412 * time.Microsecond,
+	}
 	want := []results.Gate{
 		{Name: "sent share", Limit: ">= 0.999", Measured: "0.9980 (998 of 1000)"},
 		{Name: "lag p99", Limit: "<= 5ms", Measured: "412µs", Passed: true},

@@ -39,8 +39,8 @@ func newWatch(p *pacer, r *record) *watch {
 	return &watch{pacer: p, record: r, outcomes: make(map[api.Outcome]int)}
 }
 
-// start tells progress every second, until the function that it returns is called; that one tells it once more, and waits
-// until it was told.
+// start tells progress every second, until the function that it returns is called; that one tells it once more, and
+// waits until it was told.
 func (w *watch) start(progress func(Live)) (stop func()) {
 	if progress == nil {
 		return func() {}
@@ -83,7 +83,8 @@ func (w *watch) look(now time.Duration) Live {
 	return Live{
 		Elapsed: now, Planned: len(schedule), Sent: int(sent), Answered: int(arrived), InFlight: int(sent - arrived),
 		Offered:  sort.Search(len(schedule), func(i int) bool { return schedule[i] > now }),
-		Outcomes: maps.Clone(w.outcomes), P50: percentile(response, 50), P99: percentile(response, 99), LagP99: percentile(lag, 99),
+		Outcomes: maps.Clone(w.outcomes),
+		P50:      percentile(response, 50), P99: percentile(response, 99), LagP99: percentile(lag, 99),
 	}
 }
 
@@ -95,11 +96,12 @@ func percentile(sorted []time.Duration, p int) time.Duration {
 	return sorted[(len(sorted)*p+99)/100-1]
 }
 
-func lagP99(hits []results.Hit) time.Duration {
+// lags returns the lags of hits, sorted.
+func lags(hits []results.Hit) []time.Duration {
 	lag := make([]time.Duration, len(hits))
 	for i := range hits {
 		lag[i] = hits[i].Lag()
 	}
 	slices.Sort(lag)
-	return percentile(lag, 99)
+	return lag
 }

@@ -29,8 +29,8 @@ func TestOrderDependsOnSeedAndNumberAlone(t *testing.T) {
 	}
 }
 
-// Quantities are uniform and independent of the order before, by Pearson's test over pairs: 15 degrees of freedom, whose
-// critical value at one per mille is 37.7; the seed is fixed.
+// Quantities are uniform and independent of the order before, by Pearson's test over pairs: 15 degrees of freedom, with
+// the critical value 37.7 at one per mille; the seed is fixed.
 func TestQuantitiesAreUniform(t *testing.T) {
 	some := orders{seed: 1, quantity: 4, addresses: 1}
 	const n = 80_000

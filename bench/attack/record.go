@@ -34,8 +34,8 @@ func newRecord(zero time.Time, schedule []time.Duration, hits []results.Hit) *re
 	}
 }
 
-// drain takes all reports until the attack is over. It calls broken once at the first that cannot be true, and drains on,
-// since vegeta's workers wait until their reports are taken.
+// drain takes all reports until the attack is over. At the first that cannot be true it calls broken, and drains on:
+// the workers of vegeta wait until their reports are taken.
 func (r *record) drain(reports <-chan *vegeta.Result, broken func()) error {
 	var first error
 	for report := range reports {
@@ -47,9 +47,10 @@ func (r *record) drain(reports <-chan *vegeta.Result, broken func()) error {
 	return first
 }
 
-// add writes down one report. vegeta reads the clock and numbers the hit under one lock, so that Sent grows with Seq. The
-// hit that took number k need not be the one that the schedule let go as its k-th: when several are let go within
-// microseconds of each other, neighbours may change places. The multiset of lags is unharmed.
+// add writes down one report. vegeta reads the clock and numbers the hit under one lock, so that Sent grows with Seq.
+// The hit that took number k need not be the one that the schedule let go as its k-th: when several are let go within
+// microseconds of each other, neighbours may change places. Since orders are made by number, nothing is mixed up: a
+// neighbour's intended time is no more than that burst away.
 func (r *record) add(report *vegeta.Result) error {
 	switch {
 	case report.Seq >= uint64(len(r.hits)):

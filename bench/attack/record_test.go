@@ -103,7 +103,8 @@ func TestVegetaAttackerServesOnce(t *testing.T) {
 func TestMemoryPerHit(t *testing.T) {
 	const want = 93 // 80 of the hit, 8 of its intended time, 4 of its place among the arrivals, 1 of its flag
 	var r record
-	got := unsafe.Sizeof(r.hits[0]) + unsafe.Sizeof(r.schedule[0]) + unsafe.Sizeof(r.arrivals[0]) + unsafe.Sizeof(r.reported[0])
+	got := unsafe.Sizeof(r.hits[0]) + unsafe.Sizeof(r.schedule[0]) +
+		unsafe.Sizeof(r.arrivals[0]) + unsafe.Sizeof(r.reported[0])
 	if got != want {
 		t.Errorf("a planned hit takes %d bytes, not %d", got, want)
 	}

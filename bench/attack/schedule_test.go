@@ -22,7 +22,8 @@ func TestConstantScheduleIsExact(t *testing.T) {
 		duration time.Duration
 		want     []time.Duration
 	}{
-		{"a whole number of hits fits, and the one due at the end is left out", 4, time.Second, []time.Duration{0, 250e6, 500e6, 750e6}},
+		{"a whole number of hits fits, and the one due at the end is left out", 4, time.Second,
+			[]time.Duration{0, 250e6, 500e6, 750e6}},
 		{"a period that is no whole number of ns is rounded, without adding up", 3, 2 * time.Second,
 			[]time.Duration{0, 333333333, 666666667, 1e9, 1333333333, 1666666667}},
 		{"a rate below one hit per duration sends the hit at zero", 0.1, time.Second, []time.Duration{0}},
@@ -72,8 +73,8 @@ func TestScheduleRefusesWhatCannotBe(t *testing.T) {
 	}
 }
 
-// The number of hits has mean and variance rate·duration. All seeds together are tested at five standard deviations, and
-// being fixed they pass or fail for good.
+// The number of hits has mean and variance rate·duration. All seeds together are tested at five standard deviations,
+// and being fixed they pass or fail for good.
 func TestPoissonScheduleHasTheRightMean(t *testing.T) {
 	const rate, seconds, seeds = 1000, 10, 100
 	total := 0
@@ -86,8 +87,8 @@ func TestPoissonScheduleHasTheRightMean(t *testing.T) {
 	}
 }
 
-// The gaps are compared with the exponential distribution by Kolmogorov and Smirnov's test. 1.63/√n is its critical value
-// at one per cent; the seeds are fixed.
+// The gaps are compared with the exponential distribution by Kolmogorov and Smirnov's test. 1.63/√n is its critical
+// value at one per cent; the seeds are fixed.
 func TestPoissonScheduleHasExponentialGaps(t *testing.T) {
 	for _, rate := range []float64{100, 1000, 1e5} {
 		offsets := poissonSchedule(t, rate, time.Duration(20_000/rate*1e9), 42)

@@ -16,7 +16,8 @@ import (
 func TestTroubleHasFewNames(t *testing.T) {
 	local, remote := &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 40123}, &net.TCPAddr{IP: net.IPv6loopback, Port: 80}
 	op := func(name string, err error) error {
-		return &url.Error{Op: "Post", URL: "http://x", Err: &net.OpError{Op: name, Net: "tcp", Source: local, Addr: remote, Err: err}}
+		op := &net.OpError{Op: name, Net: "tcp", Source: local, Addr: remote, Err: err}
+		return &url.Error{Op: "Post", URL: "http://shop", Err: op}
 	}
 	call := func(name string, err syscall.Errno) error { return op(name, os.NewSyscallError("connect", err)) }
 	for _, test := range []struct {
@@ -36,10 +37,10 @@ func TestTroubleHasFewNames(t *testing.T) {
 		{"the system is out of files", call("dial", syscall.ENFILE), "too many open files in system"},
 		{"the ports are used up", call("dial", syscall.EADDRNOTAVAIL), "no free local port"},
 		{"the port is taken", call("dial", syscall.EADDRINUSE), "local port in use"},
-		{"another error keeps its text", errors.New("http: server closed idle connection"), "http: server closed idle connection"},
-		{"addresses are taken out", &net.OpError{Op: "read", Net: "tcp", Source: local, Addr: remote, Err: syscall.EHOSTUNREACH},
-			"read tcp address->address: " + syscall.EHOSTUNREACH.Error()},
-		{"a quotation is cut", errors.New("malformed: " + strings.Repeat("x", 500)), "malformed: " + strings.Repeat("x", 189)},
+		{"another error keeps its text", errors.New("http: server closed"), "http: server closed"},
+		{"addresses are taken out", op("read", errors.New("no route")),
+			`Post "http://shop": read tcp address->address: no route`},
+		{"a quotation is cut", errors.New(strings.Repeat("x", 500)), strings.Repeat("x", 200)},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			got := trouble(test.err)

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/hotsku/hotsku/bench"
@@ -137,13 +138,14 @@ func (c loadCommand) load(ctx context.Context, to stream, s *stack.Stack, plan r
 	if err != nil {
 		return started(ctx, err)
 	}
-	writer, err := results.Create(c.Out, record)
+	writer, keep, err := c.create(s, record)
 	if err != nil {
 		return environment(err)
 	}
+	progress.say("%d trials, about %v", len(plan.Order), bench.TimeOf(plan).Round(time.Second))
 	trials, failed := bench.Run(dieWith(ctx, s), bench.Config{
 		Plan: plan, Strategies: claims, Stage: newStage(s, c.Replicas), Tag: s.RunID(),
-		Keep: writer.Add, Progress: progress.event,
+		Keep: keep, Progress: progress.event,
 	})
 	progress.end()
 	if len(trials) == 0 {
@@ -167,6 +169,29 @@ func (c loadCommand) load(ctx context.Context, to stream, s *stack.Stack, plan r
 		return exit{code: record.Exit}
 	}
 	return nil
+}
+
+// create makes the run's folder, which goes with this process should that be killed, until the first trial is in it.
+func (c loadCommand) create(s *stack.Stack, record results.Run) (*results.Writer, func(results.Trial, results.Evidence) error, error) {
+	if err := os.MkdirAll(c.Out, 0o755); err != nil {
+		return nil, nil, fmt.Errorf("the folder for runs: %w", err)
+	}
+	unguard, err := s.Warden().Guard(filepath.Join(c.Out, record.ID))
+	if err != nil {
+		return nil, nil, err
+	}
+	writer, err := results.Create(c.Out, record)
+	if err != nil {
+		return nil, nil, errors.Join(err, unguard())
+	}
+	var once sync.Once
+	return writer, func(t results.Trial, e results.Evidence) (err error) {
+		if err := writer.Add(t, e); err != nil {
+			return err
+		}
+		once.Do(func() { err = unguard() })
+		return err
+	}, nil
 }
 
 // dieWith returns a context that ends with ctx or as soon as a server has died by itself.

@@ -163,7 +163,7 @@ func TestARunThatIsEndedLeavesNothingBehind(t *testing.T) {
 	}{
 		"interrupted": {os.Interrupt, []string{"starting the servers", "2/12"}, results.ExitInterrupted},
 		"terminated":  {syscall.SIGTERM, []string{"1/12"}, results.ExitInterrupted},
-		"killed":      {os.Kill, []string{"starting the servers", "2/12"}, -1},
+		"killed":      {os.Kill, []string{"starting the servers", "12 trials", "2/12"}, -1},
 	} {
 		for _, when := range row.when {
 			t.Run(name+" at "+when, func(t *testing.T) {
@@ -182,7 +182,7 @@ func TestARunThatIsEndedLeavesNothingBehind(t *testing.T) {
 					t.Errorf("exit code %d, want %d", code, row.want)
 				}
 				empty(t, temp)
-				if when == "starting the servers" {
+				if when == "starting the servers" || when == "12 trials" {
 					empty(t, out)
 					return
 				}

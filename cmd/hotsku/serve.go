@@ -27,7 +27,7 @@ type serveCommand struct {
 
 	LeaseTTL   time.Duration `name:"lease-ttl" default:"2s" group:"Lease" help:"A lease expires this long after it was granted."`
 	LeaseWait  time.Duration `default:"1s" group:"Lease" help:"An order waits this long for the lease."`
-	LeaseRetry time.Duration `default:"10ms" group:"Lease" help:"Mean pause between two tries."`
+	LeaseRetry time.Duration `default:"4ms" group:"Lease" help:"Mean pause before the second try; it doubles with every further one, up to 16 times."`
 
 	AdminToken       string `env:"HOTSKU_ADMIN_TOKEN" placeholder:"TOKEN" group:"Servers" help:"Token of the administrator's calls ($$HOTSKU_ADMIN_TOKEN); without one they are refused."`
 	RedisPrefix      string `default:"hotsku:" group:"Servers" help:"Start of every key in Redis."`

@@ -34,8 +34,8 @@ type program struct {
 }
 
 // The gate is a shell that becomes the child when it is told to, as the same process. It closes the window between a
-// child's birth and the notice to the warden: a child whose parent dies in it reads the end of the pipe and ends, having
-// done nothing.
+// child's birth and the notice to the warden: a child whose parent dies in it reads the end of the pipe and ends,
+// having done nothing.
 const gate = `read -r go && exec "$@" </dev/null`
 
 // spawn starts a program behind the gate, announces it to the warden, and opens the gate.
@@ -99,7 +99,7 @@ func (s *Stack) reap(c *child, cmd *exec.Cmd) {
 	close(c.done)
 }
 
-// ignoreExit drops the error that says how a process exited, and keeps the one that says that it could not be waited for.
+// ignoreExit drops an error that says how a process exited, and keeps one that says that it could not be waited for.
 func ignoreExit(err error) error {
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
 		return nil

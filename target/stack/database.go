@@ -1,6 +1,7 @@
 package stack
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"database/sql"
@@ -60,6 +61,7 @@ type databaseBinary struct {
 func describeBinary(ctx context.Context, path string) (databaseBinary, error) {
 	out, err := exec.CommandContext(ctx, path, "--no-defaults", "--version").Output()
 	if err != nil {
+		err = cmp.Or(ctx.Err(), err) // a cancelled program is only "killed"
 		return databaseBinary{}, fmt.Errorf("stack: ask %s for its version: %w", path, err)
 	}
 	return databaseBinary{path, strings.Contains(string(out), "MariaDB")}, nil
@@ -71,23 +73,19 @@ func (s *Stack) initialise(ctx context.Context, server databaseBinary) error {
 		name: filepath.Base(server.path) + " --initialize",
 		path: server.path,
 		args: []string{"--no-defaults", "--initialize-insecure", "--skip-log-bin"},
+		dir:  s.folder.path,
+		log:  filepath.Join(s.folder.path, "mysql-init.log"),
 	}
 	if server.mariaDB {
 		p.path = findNear(server.path, "mariadb-install-db", "mysql_install_db")
 		if p.path == "" {
-			return fmt.Errorf("%w completely: mariadb-install-db, which should lie near %s, is missing", ErrNoMariaDB, server.path)
+			return fmt.Errorf("%w: mariadb-install-db is missing near %s", ErrNoMariaDB, server.path)
 		}
 		p.name = filepath.Base(p.path)
-		p.args = []string{"--no-defaults", "--auth-root-authentication-method=normal", "--skip-test-db", "--skip-name-resolve",
-			"--loose-debug-no-sync"}
-		if base := filepath.Dir(filepath.Dir(p.path)); filepath.Base(filepath.Dir(p.path)) == "scripts" {
-			p.args = append(p.args, "--basedir="+base)
-		}
+		p.args = installArgs(p.path)
 	}
 	p.args = append(p.args, "--datadir="+s.database.folder, "--innodb-flush-log-at-trx-commit=0")
 	p.args = append(p.args, asRoot()...)
-	p.dir = s.folder.path
-	p.log = filepath.Join(s.folder.path, "mysql-init.log")
 	c, err := s.spawn(p)
 	if err != nil {
 		return err
@@ -96,6 +94,22 @@ func (s *Stack) initialise(ctx context.Context, server databaseBinary) error {
 		return fmt.Errorf("stack: make a data folder: %s: %w%s", c.name, err, c.lastWords())
 	}
 	return nil
+}
+
+// installArgs are those of MariaDB's script, which passes on to the server what it doesn't know.
+func installArgs(path string) []string {
+	args := []string{
+		"--no-defaults",
+		"--auth-root-authentication-method=normal",
+		"--skip-test-db",
+		"--skip-name-resolve",
+		"--loose-debug-no-sync",
+	}
+	// In an unpacked archive the script doesn't know by itself where it lies.
+	if folder := filepath.Dir(path); filepath.Base(folder) == "scripts" {
+		args = append(args, "--basedir="+filepath.Dir(folder))
+	}
+	return args
 }
 
 // asRoot says that root is meant: the servers refuse to run as root by mistake.

@@ -117,8 +117,8 @@ func TestServersThatCantBeReachedAreToldFastAndWithoutPasswords(t *testing.T) {
 		dsn, redis string
 		want       string
 	}{
-		"a database that refuses connections":  {dsn: "u:s3cret@tcp(" + dead + ")/shop", want: "the database shop at " + dead},
-		"a database that never answers":        {dsn: "u:s3cret@tcp(" + mute + ")/shop", want: "the database shop at " + mute},
+		"a database that refuses connections":  {dsn: "u:s3cret@tcp(" + dead + ")/shop", want: "database shop at " + dead},
+		"a database that never answers":        {dsn: "u:s3cret@tcp(" + mute + ")/shop", want: "database shop at " + mute},
 		"a DSN that can't be read":             {dsn: "u:s3cret@tcp(" + dead + "/shop", want: "its form is user:password@"},
 		"a DSN without a database":             {dsn: "u:s3cret@tcp(" + dead + ")/", want: "names no database"},
 		"a DSN with unknown TLS settings":      {dsn: "u:s3cret@tcp(" + dead + ")/shop?tls=corporate", want: "the DSN"},
@@ -134,7 +134,9 @@ func TestServersThatCantBeReachedAreToldFastAndWithoutPasswords(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
 			began := time.Now()
-			_, err := Start(t.Context(), Options{MySQLDSN: test.dsn, RedisAddr: test.redis, TempDir: dir, Warden: wardenCommand()})
+			_, err := Start(t.Context(), Options{
+				MySQLDSN: test.dsn, RedisAddr: test.redis, TempDir: dir, Warden: wardenCommand(),
+			})
 			if err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Fatalf("error %v, want one with %q", err, test.want)
 			}

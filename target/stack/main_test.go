@@ -57,8 +57,8 @@ func itoa(n int) string { return strconv.Itoa(n) }
 
 func wardenCommand() []string { return []string{self(), "part-warden"} }
 
-// playParent starts a stack with a replica and a guarded folder in the folder args[0], says so, and closes it when it is
-// asked to end.
+// playParent starts a stack with a replica and a guarded folder in the folder args[0], says so, and closes it when it
+// is asked to end.
 func playParent(args []string) error {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
@@ -219,7 +219,7 @@ func textLog(t testing.TB) (*slog.Logger, func() string) {
 // /proc. Dead ones that nobody reaped don't count.
 func tracesOf(t testing.TB, dir string) []string {
 	t.Helper()
-	out, err := exec.Command("ps", "-A", "-o", "pid=", "-o", "stat=", "-o", "args=").Output()
+	out, err := exec.Command("ps", "-A", "-ww", "-o", "pid=", "-o", "stat=", "-o", "args=").Output()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -56,7 +56,8 @@ func TestParseNotice(t *testing.T) {
 // Whatever the line, what is read from it is safe to act on, and writes the same line.
 func FuzzParseNotice(f *testing.F) {
 	for _, line := range []string{
-		"child 123 8839201", "ended 2 Mon Nov 30", `folder ABC "/tmp/x"`, `forget A "/a/b\u00e9"`, "done", "child 1 1", `folder A "/"`,
+		"child 123 8839201", "ended 2 Mon Nov 30", `folder ABC "/tmp/x"`, `forget A "/a/b\u00e9"`, "done",
+		"child 1 1", `folder A "/"`,
 	} {
 		f.Add(line)
 	}

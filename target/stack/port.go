@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
+	"strconv"
 	"strings"
 )
 
@@ -14,13 +16,25 @@ const maxPorts = 5
 // errPortTaken means that another process got the port first.
 var errPortTaken = errors.New("stack: the port was taken by another process")
 
+// Servers get ports below those that systems give to outgoing connections (Linux from 32768, others from 49152), so
+// that the load of a run, ours or another's, can't take a server's port from under it.
+const (
+	firstPort = 15000
+	pastPorts = 32000
+	portTries = 100
+)
+
 // freePort returns a port of 127.0.0.1 that was free a moment ago. Tests put a taken one in its place.
 var freePort = func() (int, error) {
-	l, err := net.Listen("tcp4", "127.0.0.1:0")
-	if err != nil {
-		return 0, fmt.Errorf("stack: look for a free port: %w", err)
+	var err error
+	for range portTries {
+		port := firstPort + rand.IntN(pastPorts-firstPort)
+		var l net.Listener
+		if l, err = net.Listen("tcp4", "127.0.0.1:"+strconv.Itoa(port)); err == nil {
+			return port, l.Close()
+		}
 	}
-	return l.Addr().(*net.TCPAddr).Port, l.Close()
+	return 0, fmt.Errorf("stack: no free port from %d to %d in %d tries: %w", firstPort, pastPorts, portTries, err)
 }
 
 // onFreePort calls start with one port after another until one wasn't taken.

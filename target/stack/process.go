@@ -7,8 +7,12 @@ import (
 	"time"
 )
 
-// errNotOurs means that a process number doesn't, or no longer, belong to the process that was recorded.
-var errNotOurs = errors.New("stack: not the process that was started")
+var (
+	// errNotOurs means that a process number doesn't, or no longer, belong to the process that was recorded.
+	errNotOurs = errors.New("stack: not the process that was started")
+	// errNoProcess means that a number belongs to no process.
+	errNoProcess = errors.New("no such process")
+)
 
 // A process is one process of the operating system, told from a later one of the same number by its birth.
 // All of ours lead a process group of their own, so the number is the group's too.
@@ -30,8 +34,11 @@ func (p process) signal(sig syscall.Signal) error {
 		return fmt.Errorf("%w: number %d", errNotOurs, p.pid)
 	}
 	birth, _, err := inspect(p.pid)
-	if err != nil {
+	if errors.Is(err, errNoProcess) {
 		return fmt.Errorf("%w: number %d: %w", errNotOurs, p.pid, err)
+	}
+	if err != nil {
+		return fmt.Errorf("stack: whose process is %d: %w", p.pid, err)
 	}
 	if birth != p.birth {
 		return fmt.Errorf("%w: number %d was born at %s, not %s", errNotOurs, p.pid, birth, p.birth)
@@ -42,10 +49,13 @@ func (p process) signal(sig syscall.Signal) error {
 	return nil
 }
 
-// gone reports whether p has ended, reaped by its parent or not.
+// gone reports whether p has surely ended, reaped by its parent or not.
 func (p process) gone() bool {
 	birth, zombie, err := inspect(p.pid)
-	return err != nil || zombie || birth != p.birth
+	if err != nil {
+		return errors.Is(err, errNoProcess)
+	}
+	return zombie || birth != p.birth
 }
 
 // killWait is how long a killed process may take to end. SIGKILL can't be refused, but a process that waits for a

@@ -1,15 +1,21 @@
 package stack
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"strings"
+	"syscall"
 )
 
 // inspect returns when a process was born, in clock ticks since the machine started, and whether it has ended but was
-// not reaped yet. Its error means that there is no such process.
+// not reaped yet. Its error is errNoProcess if there is no such process, and another one if that can't be told.
 func inspect(pid int) (birth string, zombie bool, err error) {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ESRCH) { // ESRCH: it ended between open and read
+		return "", false, errNoProcess
+	}
 	if err != nil {
 		return "", false, err
 	}

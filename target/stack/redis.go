@@ -142,8 +142,10 @@ func parseRedis(addr string) (RedisConfig, error) {
 		}
 		return RedisConfig{o.Addr, o.Username, o.Password, o.DB, o.TLSConfig != nil}, nil
 	}
-	if host, port, err := net.SplitHostPort(addr); err != nil || host == "" || port == "" || strings.Contains(addr, "@") {
-		return RedisConfig{}, errors.New("stack: the address of Redis can't be read; its form is host:port, or a redis:// URL")
+	host, port, err := net.SplitHostPort(addr)
+	if err != nil || host == "" || port == "" || strings.Contains(addr, "@") {
+		return RedisConfig{}, errors.New("stack: the address of Redis can't be read; " +
+			"its form is host:port, or a redis:// URL")
 	}
 	return RedisConfig{Address: addr}, nil
 }

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -54,6 +55,7 @@ func TestAReplicaServesUntilItIsStopped(t *testing.T) {
 
 func TestAReplicaThatDoesNotStartIsQuoted(t *testing.T) {
 	s := sharedStack(t)
+	mark := t.TempDir() // by which this test's replicas can be told
 	tests := map[string]struct {
 		c    Command
 		want []string
@@ -77,6 +79,7 @@ func TestAReplicaThatDoesNotStartIsQuoted(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 			defer cancel()
+			test.c.Args = append(test.c.Args, mark)
 			r, err := s.StartReplica(ctx, test.c)
 			if r != nil || err == nil {
 				t.Fatalf("StartReplica() = %v, %v", r, err)
@@ -88,7 +91,7 @@ func TestAReplicaThatDoesNotStartIsQuoted(t *testing.T) {
 			}
 		})
 	}
-	if got := tracesOf(t, "part-replica"); len(got) > 0 {
+	if got := tracesOf(t, mark); len(got) > 0 {
 		t.Errorf("replicas left: %q", got)
 	}
 }
@@ -154,15 +157,17 @@ func TestPasswordsInAReplicasLogAreBlankedInErrors(t *testing.T) {
 	}
 }
 
+func isReplica(trace string) bool { return strings.Contains(trace, "part-replica") }
+
 func TestCloseEndsAReplicaThatIsStarting(t *testing.T) {
 	dir := t.TempDir()
 	s := testStack(t, Options{TempDir: dir})
 	failed := make(chan error)
 	go func() {
-		_, err := s.StartReplica(context.WithoutCancel(t.Context()), replicaCommand("r1", "never-ready"))
+		_, err := s.StartReplica(context.WithoutCancel(t.Context()), replicaCommand("r1", "never-ready", dir))
 		failed <- err
 	}()
-	if !within(10*time.Second, func() bool { return len(tracesOf(t, "part-replica never-ready")) > 0 }) {
+	if !within(10*time.Second, func() bool { return slices.ContainsFunc(tracesOf(t, dir), isReplica) }) {
 		t.Fatal("the replica does not start")
 	}
 	if err := s.Close(); err != nil {

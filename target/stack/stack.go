@@ -64,8 +64,8 @@ type Stack struct {
 // Start starts what o doesn't name, waits until both servers answer, and proves that they may be written to. ctx
 // bounds the start alone: the stack lives until Close. After an error nothing is left of it.
 //
-// It returns [ErrNoMariaDB] or [ErrNoRedis] when a server is neither named nor installed, and [ErrForeign] when the
-// named database belongs to someone else.
+// It returns [ErrNoMariaDB] or [ErrNoRedis] when a server is neither named nor installed, [ErrForeign] when the named
+// database belongs to someone else, and [ErrImpostor] when what answers is not what was started.
 func Start(ctx context.Context, o Options) (*Stack, error) {
 	binaries, err := findBinaries(o)
 	if err != nil {
@@ -188,7 +188,7 @@ func (s *Stack) fail(err error) {
 // Done returns a channel that is closed when a server or the warden died by itself. Err then says which.
 func (s *Stack) Done() <-chan struct{} { return s.done }
 
-// Err returns nil while the stack is whole, and after Close.
+// Err says why the stack is no longer whole. It returns nil while it is; to be closed is not to be broken.
 func (s *Stack) Err() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -197,6 +197,30 @@ func TestAServerThatDiesIsNoticed(t *testing.T) {
 	}
 }
 
+func TestADatabaseInMemoryIsWarnedAbout(t *testing.T) {
+	const memory = "/dev/shm"
+	if filesystem(memory) != "tmpfs" {
+		t.Skip(memory, "is not in memory here")
+	}
+	dir, err := os.MkdirTemp(memory, "hotsku-test-")
+	if err != nil {
+		t.Skip(err)
+	}
+	defer os.Remove(dir)
+	log, text := textLog(t)
+	s := testStack(t, Options{TempDir: dir, Log: log})
+	servers, err := s.Servers(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if servers[0].Settings["filesystem"] != "tmpfs" || !strings.Contains(text(), "the database lies in memory") {
+		t.Errorf("settings %v, log:\n%s", servers[0].Settings, text())
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestACancelledStartLeavesNothingBehind(t *testing.T) {
 	needServers(t)
 	dir := t.TempDir()

@@ -68,8 +68,8 @@ func Warden(t testing.TB) []string {
 }
 
 // Start returns the stack that all tests of the binary share; the first call starts it. Where no server is
-// installed the test is skipped, or fails if [RequireServices] says so. Tests must not disturb one another: use SKUs and
-// keys of their own. Servers can be named by HOTSKU_MYSQL_DSN and HOTSKU_REDIS_ADDR.
+// installed the test is skipped, or fails if [RequireServices] says so. Tests must not disturb one another: use SKUs
+// and keys of their own. Servers can be named by HOTSKU_MYSQL_DSN and HOTSKU_REDIS_ADDR.
 func Start(t testing.TB) *stack.Stack {
 	t.Helper()
 	warden := Warden(t)
