@@ -46,7 +46,7 @@ func factsOf(run results.Run) []factGroup {
 		{"Machine", []fact{
 			{"processor", m.CPU}, {"cores", fmt.Sprint(m.Cores)}, {"GOMAXPROCS", fmt.Sprint(m.GOMAXPROCS)},
 			{"memory", memory(m.Memory)}, {"system", fmt.Sprintf("%s/%s, kernel %s", m.OS, m.Arch, m.Kernel)}, {"Go", m.Go},
-			{"open files allowed", count(m.FileLimit)}, {"replicas", fmt.Sprint(run.Replicas)}, {"placement", where},
+			{"open files allowed", count(m.FileLimit)}, {"replicas", replicas(run)}, {"placement", where},
 		}},
 		{"Plan", []fact{
 			{"name", p.Name}, {"purpose", cmp.Or(p.Doc, "–")}, {"seed", fmt.Sprint(p.Seed)},
@@ -218,4 +218,12 @@ func discardedRows(trials []results.Trial) [][]string {
 			cmp.Or(strings.Join(t.Verdict.Reasons, "; "), "no reason is recorded")})
 	}
 	return rows
+}
+
+// replicas says how many there were and, where hotsku started them, how many threads each could use at once.
+func replicas(run results.Run) string {
+	if run.ReplicaProcs == 0 {
+		return fmt.Sprint(run.Replicas)
+	}
+	return fmt.Sprintf("%d, GOMAXPROCS %d each", run.Replicas, run.ReplicaProcs)
 }

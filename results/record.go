@@ -24,13 +24,14 @@ type Run struct {
 	Started time.Time `json:"started"`
 	Ended   time.Time `json:"ended,omitzero"`
 	// Exploratory marks a run with too few trials for a decision.
-	Exploratory bool     `json:"exploratory"`
-	Command     []string `json:"command"`
-	Plan        Plan     `json:"plan"`
-	Machine     Machine  `json:"machine"`
-	Build       Build    `json:"build"`
-	Servers     []Server `json:"servers"`
-	Replicas    int      `json:"replicas"`
+	Exploratory  bool     `json:"exploratory"`
+	Command      []string `json:"command"`
+	Plan         Plan     `json:"plan"`
+	Machine      Machine  `json:"machine"`
+	Build        Build    `json:"build"`
+	Servers      []Server `json:"servers"`
+	Replicas     int      `json:"replicas"`
+	ReplicaProcs int      `json:"replica_gomaxprocs,omitempty"` // of each replica that hotsku started
 	// CoLocated says that generator, replicas and servers shared one machine, so that only comparisons within the
 	// run mean anything.
 	CoLocated bool   `json:"co_located"`

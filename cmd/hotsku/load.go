@@ -238,7 +238,7 @@ func (c loadCommand) record(ctx context.Context, s *stack.Stack, plan results.Pl
 	now := time.Now().UTC()
 	record := results.Run{
 		ID: results.RunID(now, c.Label), Label: c.Label, Started: now, Exploratory: plan.Exploratory,
-		Command: redact(os.Args), Plan: plan, Machine: machine(), Build: build(), Replicas: c.Replicas,
+		Command: redact(os.Args), Plan: plan, Machine: machine(), Build: build(), Replicas: c.Replicas, ReplicaProcs: replicaProcs(c.Replicas),
 		CoLocated: c.MySQLDSN == "" || c.RedisAddr == "",
 	}
 	described, err := s.Servers(ctx)

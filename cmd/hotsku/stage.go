@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"strings"
 	"sync"
 
@@ -74,11 +75,16 @@ func (s *stage) command(executable, name string, setting bench.Setting) stack.Co
 	return stack.Command{
 		Name: name, Path: executable, Args: args,
 		Env: []string{
+			fmt.Sprintf("GOMAXPROCS=%d", replicaProcs(s.replicas)),
 			"HOTSKU_MYSQL_DSN=" + s.stack.DSN(), "HOTSKU_REDIS_ADDR=" + s.stack.Redis().URL(),
 			"HOTSKU_ADMIN_TOKEN=" + s.token,
 		},
 	}
 }
+
+// replicaProcs is the GOMAXPROCS of each replica: its share of the cores, as a container's limit would give it.
+// With more, replicas on one machine wake threads for work that one could do.
+func replicaProcs(replicas int) int { return max(1, runtime.NumCPU()/replicas) }
 
 // End stops the replicas that Begin started, all at once.
 func (s *stage) End(ctx context.Context) error {
