@@ -50,9 +50,9 @@ func (l redisLog) Printf(ctx context.Context, format string, args ...any) {
 	}
 }
 
-// redisPatience is how long one command may take, connecting and waiting for a connection included: twice that is still
-// half a second, in which a checkout must have failed closed.
-const redisPatience = 250 * time.Millisecond
+// redisPatience is how long one command may take, connecting and waiting for a connection included. A checkout must have
+// failed closed within half a second, on a busy machine, too.
+const redisPatience = 200 * time.Millisecond
 
 // patience is a hook that gives every command its own deadline. The client's timeouts are each for one part of the way
 // and add up.

@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -349,13 +350,15 @@ func TestRedisGoneFailsClosed(t *testing.T) {
 				cfg.RedisURL = url
 				address := replica(t, cfg)
 				sku := newSKU(t, address, 100)
+				times := make([]time.Duration, 50)
 				var done sync.WaitGroup
-				for n := range 50 {
+				for n := range times {
 					done.Go(func() {
 						from := time.Now()
 						got := buy(t, address, sku, fmt.Sprint(sku, "/", n), 1)
-						if took := time.Since(from); got.status != want || want == 503 && took > 500*time.Millisecond {
-							t.Errorf("%d after %v: %s; want %d, a refusal within 500ms", got.status, took, got.body, want)
+						times[n] = time.Since(from)
+						if got.status != want {
+							t.Errorf("%d: %s; want %d", got.status, got.body, want)
 						}
 						if want == 503 && (got.header.Get("Retry-After") == "" || got.problem(t).Code != api.CodeUnavailable) {
 							t.Errorf("Retry-After %q: %s", got.header.Get("Retry-After"), got.body)
@@ -363,6 +366,10 @@ func TestRedisGoneFailsClosed(t *testing.T) {
 					})
 				}
 				done.Wait()
+				// A busy machine makes some of them late; a timeout that is too long makes all of them late.
+				if fastest := slices.Min(times); want == 503 && fastest > 500*time.Millisecond {
+					t.Errorf("the fastest of %d refusals took %v, want 500ms at most", len(times), fastest)
+				}
 				if ready := send(t, "GET", address+api.PathReady, ""); (ready.status == 200) != (want == 201) {
 					t.Errorf("/readyz: %d %s", ready.status, ready.body)
 				}

@@ -171,7 +171,8 @@ func ownTrial(t *testing.T, address string, rate float64) trial {
 func buildVegeta(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "vegeta")
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", path, "github.com/tsenart/vegeta/v12")
+	build := exec.CommandContext(t.Context(), "go", "build", "-modfile=../../tools/go.mod", "-o", path,
+		"github.com/tsenart/vegeta/v12")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build vegeta: %v\n%s", err, out)
 	}
