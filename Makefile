@@ -2,7 +2,7 @@
 
 GO       ?= go
 VERSION  ?= devel
-REVISION := $(shell git rev-parse HEAD 2>/dev/null)$(shell git diff --quiet HEAD 2>/dev/null || echo +)
+REVISION := $(shell git rev-parse HEAD 2>/dev/null)$(shell [ -z "$$(git status --porcelain 2>/dev/null)" ] || echo +)
 LDFLAGS  := -X main.version=$(VERSION) -X main.revision=$(REVISION)
 TOOL     := $(GO) tool -modfile=tools/go.mod
 BENCH    ?= .
@@ -37,14 +37,14 @@ test: deps check build ## everything that CI runs: checks, tests with the race d
 	HOTSKU_REQUIRE_SERVICES=1 $(GO) test -race -timeout 12m ./...
 	bin/hotsku load --plan smoke --out bin/smoke
 
-bench: deps ## the microbenchmarks, COUNT times each, into bin/bench.txt (BENCH=regexp chooses)
+bench: deps ## the microbenchmarks, COUNT=6 times each, into bin/bench.txt; half an hour (BENCH=regexp chooses)
 	@mkdir -p bin
 	HOTSKU_REQUIRE_SERVICES=1 $(GO) test -run '^$$' -bench '$(BENCH)' -count $(COUNT) -timeout 60m ./... | tee bin/bench.txt
 
 bench-stat: ## show the last microbenchmarks by strategy
 	@[ -f bin/bench.txt ] || { echo "run make bench first"; exit 1; }
-	$(TOOL) benchstat -filter '/strategy:*' -col /strategy bin/bench.txt
-	$(TOOL) benchstat -filter '-/strategy:*' bin/bench.txt
+	$(TOOL) benchstat -filter '/strategy:/./' -col /strategy bin/bench.txt
+	$(TOOL) benchstat -filter '-/strategy:/./' bin/bench.txt
 
 measure: deps ## the generator's own limits: lag, and the highest rate beside the vegeta command's
 	HOTSKU_MEASURE=1 $(GO) test -run Measure -v -timeout 20m ./bench/...

@@ -57,6 +57,24 @@ func PlanText(name string) ([]byte, error) {
 	return planFiles.ReadFile(path.Join("plans", name+".yaml"))
 }
 
+// WholePlan returns the YAML of a built-in plan with every field of its scenarios spelled out.
+func WholePlan(name string) ([]byte, error) {
+	text, err := PlanText(name)
+	if err != nil {
+		return nil, err
+	}
+	plan, err := DecodePlan(text)
+	if err != nil {
+		return nil, err
+	}
+	scenarios, err := yaml.Marshal(map[string]any{"scenarios": plan.Scenarios})
+	if err != nil {
+		return nil, fmt.Errorf("the plan %s: %w", name, err)
+	}
+	head, _, _ := strings.Cut(string(text), "scenarios:")
+	return append([]byte(head), scenarios...), nil
+}
+
 // LoadPlan returns the built-in plan of that name or, if it looks like a path, the plan in that file.
 func LoadPlan(nameOrFile string) (results.Plan, error) {
 	if !strings.ContainsAny(nameOrFile, "./\\") {
@@ -80,6 +98,9 @@ func LoadPlan(nameOrFile string) (results.Plan, error) {
 // DecodePlan reads a plan strictly: an unknown key or a value of the wrong type is an error that shows line and column.
 // A scenario with the name of a built-in one takes from that whatever the plan leaves out.
 func DecodePlan(text []byte) (results.Plan, error) {
+	if err := harmless(text); err != nil {
+		return results.Plan{}, err
+	}
 	var file planFile
 	if err := yaml.UnmarshalWithOptions(text, &file, yaml.Strict()); err != nil {
 		return results.Plan{}, errors.New(strings.TrimSpace(yaml.FormatError(err, false, true)))
@@ -174,8 +195,10 @@ func validateScenario(s results.Scenario) error {
 		return fmt.Errorf("arrivals: must be poisson or constant, not %q", s.Arrivals)
 	case !(s.Rate > 0) || math.IsInf(s.Rate, 0):
 		return fmt.Errorf("rate: must be above 0 orders per second, not %v", s.Rate)
-	case s.Duration <= 0:
-		return fmt.Errorf("duration: must be above 0, not %v", s.Duration)
+	case s.Duration <= 0 || s.Duration.D() > maxDuration:
+		return fmt.Errorf("duration: must be above 0 and at most %v, not %v", maxDuration, s.Duration)
+	case s.Rate*s.Duration.D().Seconds() < 1:
+		return fmt.Errorf("rate and duration: %v/s for %v is not one order", s.Rate, s.Duration)
 	case s.Rate*s.Duration.D().Seconds() > maxOrders:
 		return fmt.Errorf("rate and duration: %.0f orders are more than the %d that a trial may have",
 			s.Rate*s.Duration.D().Seconds(), maxOrders)
@@ -183,15 +206,17 @@ func validateScenario(s results.Scenario) error {
 		return fmt.Errorf("stock: must be 1 to %d, not %d", api.MaxStock, s.Stock)
 	case s.Quantity < 1 || s.Quantity > api.MaxQuantity:
 		return fmt.Errorf("quantity: must be 1 to %d, not %d", api.MaxQuantity, s.Quantity)
-	case s.WarmUp < 0:
-		return fmt.Errorf("warm_up: must not be negative, not %v", s.WarmUp)
-	case s.Timeout <= 0:
-		return fmt.Errorf("timeout: must be above 0, not %v", s.Timeout)
+	case s.WarmUp < 0 || s.WarmUp.D() > maxDuration:
+		return fmt.Errorf("warm_up: must be 0 to %v, not %v", maxDuration, s.WarmUp)
+	case s.Timeout <= 0 || s.Timeout.D() > maxDuration:
+		return fmt.Errorf("timeout: must be above 0 and at most %v, not %v", maxDuration, s.Timeout)
 	case s.Lease.TTL.D() < time.Millisecond || s.Lease.Wait < 0 || s.Lease.Retry.D() < time.Millisecond:
 		return fmt.Errorf("lease: ttl and retry must be at least 1ms and wait not negative, not %v, %v and %v",
 			s.Lease.TTL, s.Lease.Retry, s.Lease.Wait)
-	case s.Stall != nil && (s.Stall.Before == "" || s.Stall.For <= 0 || !(s.Stall.Probability > 0 && s.Stall.Probability <= 1)):
-		return errors.New("stall: name the step before which, a length above 0, and a probability above 0 and at most 1")
+	case s.Stall != nil && (s.Stall.Before == "" || s.Stall.For <= 0 || s.Stall.For.D() > maxStall ||
+		!(s.Stall.Probability > 0 && s.Stall.Probability <= 1)):
+		return fmt.Errorf("stall: name the step before which, a length above 0 and at most %v, and a probability above 0 and "+
+			"at most 1", maxStall)
 	case !(s.Gates.SentShare >= 0 && s.Gates.SentShare <= 1 && s.Gates.CPU >= 0) || s.Gates.LagP99 < 0 || s.Gates.Strikes < 0:
 		return errors.New("gates: sent_share must be 0 to 1, the others not negative")
 	}
@@ -200,6 +225,12 @@ func validateScenario(s results.Scenario) error {
 
 // maxOrders bounds a trial: each order costs the generator some 200 bytes of memory until the trial is written.
 const maxOrders = 20_000_000
+
+// A trial takes a day at most. A stall must be over when the target is waited for to come to rest.
+const (
+	maxDuration = 24 * time.Hour
+	maxStall    = 10 * time.Second
+)
 
 // Arrange returns the plan with its seed drawn, if it has none, and its trials in order: randomised complete blocks.
 // Each block runs every strategy once through every scenario, shuffled; within a block all strategies meet a scenario

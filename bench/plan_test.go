@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -26,6 +27,27 @@ func TestBuiltInPlansAreValidAndArrangeTheSameFromOneSeed(t *testing.T) {
 		plan.Seed = 8
 		if slices.Equal(a.Order, Arrange(plan).Order) {
 			t.Errorf("%s: two seeds, one order", name)
+		}
+	}
+}
+
+func TestAPlanThatIsPrintedIsThePlan(t *testing.T) {
+	for _, name := range PlanNames() {
+		text, err := WholePlan(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		printed, err := DecodePlan(text)
+		if err != nil {
+			t.Fatalf("%s: %v\n%s", name, err, text)
+		}
+		if plan, err := LoadPlan(name); err != nil || !reflect.DeepEqual(plan, printed) {
+			t.Errorf("%s: printed\n%+v\nbut it is\n%+v, %v", name, printed, plan, err)
+		}
+		for _, field := range []string{"rate: ", "duration: ", "ttl: ", "lag_p99: "} {
+			if !strings.Contains(string(text), field) {
+				t.Errorf("%s does not spell out %s", name, field)
+			}
 		}
 	}
 }
@@ -121,6 +143,15 @@ func TestPlansWithMistakesAreRefused(t *testing.T) {
 		"a stall without a step":             {change("timeout", "stall: {for: 1s, probability: 0.1}, timeout"), "stall: name the step"},
 		"a stall that strikes more than all": {change("timeout", "stall: {before: x, for: 1s, probability: 1.5}, timeout"), "stall"},
 		"a gate that no trial can pass":      {change("timeout", "gates: {sent_share: 2}, timeout"), "gates"},
+		"a fraction of a block":              {change("blocks: 1", "blocks: 1.5"), "[2:9] blocks must be a whole number, not 1.5"},
+		"a fraction of a unit":               {change("stock: 5", "stock: 5.5"), "stock must be a whole number"},
+		"an alias":                           {change("blocks: 1", "blocks: &b 1\nretries: *b"), "[2:9] anchors"},
+		"a second document":                  {minimal + whole + "---\nname: other\n---\n", "one YAML document"},
+		"deep nesting":                       {strings.Repeat("[", 20_000), "nested more than 20 deep"},
+		"a file that is too large":           {strings.Repeat("# \n", 400_000), "at most 1048576 bytes"},
+		"less than one order":                {change("rate: 10", "rate: 0.01"), "is not one order"},
+		"a trial that takes for ever":        {change("duration: 1s", "duration: 100h"), "at most 24h"},
+		"a stall that takes for ever":        {change("timeout", "stall: {before: x, for: 1h, probability: 1}, timeout"), "stall"},
 		"no YAML at all":                     {"\x00", ""},
 		"nothing":                            {"", "strategies: name at least one"},
 	} {

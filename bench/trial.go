@@ -2,6 +2,7 @@ package bench
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"time"
@@ -35,38 +36,36 @@ func (r *runner) trial(ctx context.Context, t results.Trial) (results.Trial, res
 	if err != nil {
 		return t, results.Evidence{}, fmt.Errorf("start the target: %w", err)
 	}
-	evidence, report, err := r.measure(ctx, &t, target)
-	if ended := r.Stage.End(ctx); ended != nil && err == nil {
-		err = fmt.Errorf("stop the target: %w", ended)
-	}
-	if err != nil {
+	evidence, err := r.measure(ctx, &t, target)
+	// A replica that ended by itself is the cause of whatever else went wrong, so it is told first.
+	if err := errors.Join(r.Stage.End(ctx), err); err != nil {
 		return t, evidence, err
 	}
-	return t, evidence, r.judge(&t, &evidence, report)
+	return t, evidence, Rejudge(&t, &evidence)
 }
 
 // measure runs the attack and reads back all that the target knows of it.
-func (r *runner) measure(ctx context.Context, t *results.Trial, target Target) (e results.Evidence, report attack.Report, err error) {
+func (r *runner) measure(ctx context.Context, t *results.Trial, target Target) (e results.Evidence, err error) {
 	t.Addresses, t.ReplicaNames = target.Addresses, target.Names
 	if err := r.warmUp(ctx, t, target); err != nil {
-		return e, report, fmt.Errorf("warm up: %w", err)
+		return e, fmt.Errorf("warm up: %w", err)
 	}
 	if err := target.CreateSKU(ctx, t.SKU, t.Stock); err != nil {
-		return e, report, fmt.Errorf("create the SKU: %w", err)
+		return e, fmt.Errorf("create the SKU: %w", err)
 	}
 	schedule, err := attack.Schedule(t.Scenario.Arrivals, t.Scenario.Rate, t.Scenario.Duration.D(), t.Cell.Seed)
 	if err != nil {
-		return e, report, err
+		return e, err
 	}
-	report, err = attack.Run(ctx, r.config(t, target, t.SKU, schedule, r.live))
+	report, err := attack.Run(ctx, r.config(t, target, t.SKU, schedule, r.live))
 	if err != nil {
-		return e, report, fmt.Errorf("attack: %w", err)
+		return e, fmt.Errorf("attack: %w", err)
 	}
 	if err := ctx.Err(); err != nil {
-		return e, report, context.Cause(ctx)
+		return e, context.Cause(ctx)
 	}
 	t.Zero, t.Attack, e.Hits = report.Zero, report.Attack, report.Hits
-	return e, report, r.collect(ctx, t, target, &e)
+	return e, r.collect(ctx, t, target, &e)
 }
 
 func (r *runner) config(t *results.Trial, target Target, sku string, schedule []time.Duration, live func(attack.Live)) attack.Config {
@@ -140,20 +139,11 @@ func (r *runner) collect(ctx context.Context, t *results.Trial, target Target, e
 	return nil
 }
 
-// judge completes the record of a trial from what was measured.
-func (r *runner) judge(t *results.Trial, e *results.Evidence, report attack.Report) error {
-	t.Strikes, t.Refusals = 0, 0
-	for _, x := range t.Executions {
-		t.Strikes += x.Stalled
-		t.Refusals += x.Fenced
-	}
-	t.Gates = append(attack.Gates(t.Scenario.Gates, report), strikes(*t)...)
-	return Rejudge(t, e)
-}
-
-// Rejudge completes a trial's record, from its phases to its verdict, by its hits, its ledger and its steps alone. What
-// was measured while it ran (the attack, the gates, the executions, the inventory) it takes from the record.
+// Rejudge completes a trial's record by its hits, its ledger and its steps. What these do not tell (the plan, the
+// generator's use of the processor, the executions, the inventory) it takes from the record, which must have it already.
 func Rejudge(t *results.Trial, e *results.Evidence) (err error) {
+	report := attack.Reread(t.Attack, e.Hits)
+	t.Attack = report.Attack
 	t.Phases = results.Phases(t.Scenario.Shape, t.Scenario.Duration.D(), e.Hits, t.Stock)
 	if t.Latencies, t.Attack.Clamped, err = results.Latencies(e.Hits, t.Phases); err != nil {
 		return fmt.Errorf("trial %s: %w", t.ID, err)
@@ -162,23 +152,44 @@ func Rejudge(t *results.Trial, e *results.Evidence) (err error) {
 		SKU: t.SKU, Stock: t.Stock, KeyPrefix: t.KeyPrefix, Inventory: t.Inventory,
 		Hits: e.Hits, Ledger: e.Ledger, Steps: e.Steps, Executions: t.Executions, Zero: t.Zero, Replicas: t.ReplicaNames,
 	})
+	t.Strikes, t.Refusals = 0, 0
+	for _, x := range t.Executions {
+		t.Strikes += x.Stalled
+		t.Refusals += x.Fenced
+	}
+	t.Gates = append(attack.Gates(t.Scenario.Gates, report), enoughSold(*t))
+	if t.Scenario.Stall != nil {
+		t.Gates = append(t.Gates, strikes(*t))
+	}
 	t.Verdict = results.Judge(t.Gates, t.Audit)
 	return nil
 }
 
-// strikes is the gate that an ordered stall has really struck.
-func strikes(t results.Trial) []results.Gate {
-	if t.Scenario.Stall == nil {
-		return nil
+// enoughSold is the gate that a trial has come to where it could show something: a drain to the edge of its stock, a
+// sustain to a first few sales. A service that sells nothing oversells nothing, too.
+func enoughSold(t results.Trial) results.Gate {
+	if t.Scenario.Shape == results.Drain {
+		return results.Gate{
+			Name: "stock sold out", Limit: fmt.Sprintf("fewer than %d of %d units left", max(1, t.Scenario.Quantity), t.Stock),
+			Measured: fmt.Sprintf("%d units sold", t.Audit.Sold), Passed: t.Audit.Sold+int64(t.Scenario.Quantity) > t.Stock,
+		}
 	}
-	gate := results.Gate{Name: "stalls that struck", Limit: fmt.Sprintf(">= %d", max(1, t.Scenario.Gates.Strikes))}
+	return results.Gate{
+		Name: "orders sold", Limit: fmt.Sprintf(">= %d", results.MinBeyond),
+		Measured: fmt.Sprint(t.Audit.Orders), Passed: t.Audit.Orders >= results.MinBeyond,
+	}
+}
+
+// strikes is the gate that an ordered stall has really struck.
+func strikes(t results.Trial) results.Gate {
+	least := max(1, t.Scenario.Gates.Strikes)
+	gate := results.Gate{Name: "stalls that struck", Limit: fmt.Sprintf(">= %d", least)}
 	if t.Executions == nil {
 		gate.Measured = "unknown: the target does not count them"
-		return []results.Gate{gate}
+		return gate
 	}
-	gate.Measured = fmt.Sprint(t.Strikes)
-	gate.Passed = t.Strikes >= max(1, t.Scenario.Gates.Strikes)
-	return []results.Gate{gate}
+	gate.Measured, gate.Passed = fmt.Sprint(t.Strikes), t.Strikes >= least
+	return gate
 }
 
 // stock returns the units at the start of a trial. In the sustain shape without a stock it is twice what can be asked for.

@@ -79,7 +79,11 @@ func oversoldPanel(s scene, most int64) panel {
 	p.X.Max += (p.X.Max - p.X.Min) * .3 // for the label of the greatest
 	p.X.Tick.Marker = unitTicks(most)
 	p.Y.Min, p.Y.Max = -.5, float64(len(s.cells))-.5
-	out := panel{head: s.Name, tag: plural(s.drawn(), "valid trial", "valid trials"), plot: p}
+	tag := plural(s.drawn(), "valid trial", "valid trials")
+	if s.Shape == results.Sustain {
+		tag += ": the stock never binds"
+	}
+	out := panel{head: s.Name, tag: tag, plot: p}
 	out.marks = append(out.marks, mark(func(c draw.Canvas, x, y func(float64) vg.Length) {
 		c.SetColor(hair)
 		c.Fill(box(c, c.Min.X, x(zeroBand), c.Min.Y, c.Max.Y).Rectangle.Path())

@@ -81,7 +81,7 @@ func verdictGroups(s results.Summary) []verdictGroup {
 
 func rowOf(c results.CellSummary) verdictRow {
 	r := verdictRow{
-		Strategy: c.Strategy.Name, Role: roleOf(c.Strategy, c.Trials > 0), Fate: string(c.Claim),
+		Strategy: c.Strategy.Name, Role: roleOf(c.Strategy, c.Trials > 0 || c.Strategy.Doc != ""), Fate: string(c.Claim),
 		Oversold: "–", Broke: "–", Strikes: "–", Refusals: "–",
 		P50:     spreadOf(c.P50, c.Valid, durationText),
 		P99:     spreadOf(c.P99, c.Valid, durationText),

@@ -270,10 +270,14 @@ func timelineSentence(tracks []track) string {
 	}
 	byTail := func(a, b peak) int { return cmp.Compare(a.p99, b.p99) }
 	worst, mildest := slices.MaxFunc(peaks, byTail), slices.MinFunc(peaks, byTail)
-	text := fmt.Sprintf("The slowest moment was under %s, %s into the schedule, with a p99 of %s", worst.name,
-		formatDuration(worst.at), formatDuration(worst.p99))
+	tail := "a p99"
+	if worst.sales < 100 {
+		tail = "the slowest sale at"
+	}
+	text := fmt.Sprintf("The slowest moment was under %s, about %s into the schedule: %s %s", worst.name,
+		formatDuration(worst.at), tail, formatDuration(worst.p99))
 	if len(peaks) == 1 {
 		return text + "."
 	}
-	return fmt.Sprintf("%s; %s had the mildest slowest moment, with %s.", text, mildest.name, formatDuration(mildest.p99))
+	return fmt.Sprintf("%s; %s had the mildest slowest moment, at %s.", text, mildest.name, formatDuration(mildest.p99))
 }

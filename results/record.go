@@ -24,14 +24,15 @@ type Run struct {
 	Started time.Time `json:"started"`
 	Ended   time.Time `json:"ended,omitzero"`
 	// Exploratory marks a run with too few trials for a decision.
-	Exploratory  bool     `json:"exploratory"`
-	Command      []string `json:"command"`
-	Plan         Plan     `json:"plan"`
-	Machine      Machine  `json:"machine"`
-	Build        Build    `json:"build"`
-	Servers      []Server `json:"servers"`
-	Replicas     int      `json:"replicas"`
-	ReplicaProcs int      `json:"replica_gomaxprocs,omitempty"` // of each replica that hotsku started
+	Exploratory  bool       `json:"exploratory"`
+	Command      []string   `json:"command"`
+	Plan         Plan       `json:"plan"`
+	Strategies   []Strategy `json:"strategies,omitempty"` // what those of the plan claim
+	Machine      Machine    `json:"machine"`
+	Build        Build      `json:"build"`
+	Servers      []Server   `json:"servers"`
+	Replicas     int        `json:"replicas"`
+	ReplicaProcs int        `json:"replica_gomaxprocs,omitempty"` // of each replica that hotsku started
 	// CoLocated says that generator, replicas and servers shared one machine, so that only comparisons within the
 	// run mean anything.
 	CoLocated bool   `json:"co_located"`

@@ -56,7 +56,7 @@ func Summarize(run Run, trials []Trial) Summary {
 	sortTrials(trials)
 	var s Summary
 	for _, key := range cellsOf(run.Plan, trials) {
-		s.Cells = append(s.Cells, summarizeCell(key, run.Plan, trials))
+		s.Cells = append(s.Cells, summarizeCell(key, run, trials))
 	}
 	for _, t := range trials {
 		if !t.Valid() {
@@ -105,8 +105,13 @@ func (k cellKey) planned(plan Plan) int {
 	return n
 }
 
-func summarizeCell(key cellKey, plan Plan, trials []Trial) CellSummary {
-	c := CellSummary{Scenario: key.scenario, Strategy: Strategy{Name: key.strategy}, Blocks: key.planned(plan)}
+func summarizeCell(key cellKey, run Run, trials []Trial) CellSummary {
+	c := CellSummary{Scenario: key.scenario, Strategy: Strategy{Name: key.strategy}, Blocks: key.planned(run.Plan)}
+	for _, s := range run.Strategies {
+		if s.Name == key.strategy {
+			c.Strategy = s
+		}
+	}
 	var valid []Trial
 	for _, t := range trials {
 		if !key.holds(t) {

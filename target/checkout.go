@@ -65,7 +65,11 @@ func (s *Server) sell(ctx context.Context, asked api.Checkout, key string) (o ap
 	before, found, lookup := s.orderByKey(ctx, key)
 	switch {
 	case lookup != nil:
-		return o, false, errors.Join(err, lookup)
+		// This try sold nothing, or err is unknown and stays so; whether an earlier one did cannot be told now.
+		if refusalOf(err) == unknownOutcome {
+			return o, false, errors.Join(err, lookup)
+		}
+		return o, false, fmt.Errorf("%w: %v; look the key up: %w", strategies.ErrUnavailable, err, lookup)
 	case !found && errors.Is(err, strategies.ErrDuplicate):
 		return o, false, fmt.Errorf("%w: the key's order was withdrawn meanwhile: %w", strategies.ErrContended, err)
 	case !found:
@@ -99,6 +103,8 @@ func scanOrder(scan func(...any) error) (o api.Order, err error) {
 }
 
 func (s *Server) orderByKey(ctx context.Context, key string) (o api.Order, found bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, readyPatience)
+	defer cancel()
 	row := s.db.QueryRowContext(ctx, `SELECT `+orderColumns+` FROM orders WHERE idempotency_key = ?`, key)
 	o, err = scanOrder(row.Scan)
 	if errors.Is(err, sql.ErrNoRows) {

@@ -3,6 +3,7 @@
 package target
 
 import (
+	"context"
 	"crypto/sha256"
 	"crypto/subtle"
 	"database/sql"
@@ -193,11 +194,16 @@ func (s *Server) admin(next http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
+// readyPatience is how long a dependency may take to answer a ping before it counts as gone.
+const readyPatience = time.Second
+
 // ready says whether the replica can sell now, and if not, for want of what.
 func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
-	missing := map[string]error{"database": s.db.PingContext(r.Context())}
+	ctx, cancel := context.WithTimeout(r.Context(), readyPatience)
+	defer cancel()
+	missing := map[string]error{"database": s.db.PingContext(ctx)}
 	if s.info.Redis {
-		missing["Redis"] = s.redis.Ping(r.Context()).Err()
+		missing["Redis"] = s.redis.Ping(ctx).Err()
 	}
 	for name, err := range missing {
 		if err != nil {

@@ -32,7 +32,7 @@ func Gates(limits results.Gates, r Report) []results.Gate {
 	sent := float64(a.Sent) / float64(a.Planned) // NaN for an empty plan, which passes nothing
 	measured := "unknown: no hit was sent"
 	if a.Sent > 0 {
-		measured = r.LagP99.String()
+		measured = r.LagP99.Round(10 * time.Microsecond).String()
 	}
 	return []results.Gate{
 		{

@@ -32,6 +32,17 @@ func summary(planned int, hits []results.Hit) results.Attack {
 	return a
 }
 
+// Reread returns the report of an attack from its hits alone. What they do not tell, how many were planned and what the
+// processor was used for, it takes from the record.
+func Reread(recorded results.Attack, hits []results.Hit) Report {
+	r := Report{Hits: hits, Attack: summary(recorded.Planned, hits)}
+	r.Attack.CPU, r.Attack.Clamped = recorded.CPU, recorded.Clamped
+	if len(hits) > 0 {
+		r.LagP99 = percentile(lags(hits), 99)
+	}
+	return r
+}
+
 // burst returns the most hits sent within any half-open burstWindow.
 func burst(sent []time.Duration) int {
 	most, first := 0, 0

@@ -82,7 +82,7 @@ type plansCommand struct {
 // Run prints one plan, or a line for each.
 func (c plansCommand) Run(to stream) error {
 	if c.Name != "" {
-		text, err := bench.PlanText(c.Name)
+		text, err := bench.WholePlan(c.Name)
 		if err != nil {
 			return usage(err)
 		}

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -25,8 +26,8 @@ type loadCommand struct {
 	Plan       string   `default:"default" help:"Built-in plan (see hotsku plans) or a YAML file."`
 	Strategies []string `placeholder:"NAME,…" help:"Run these strategies instead of the plan's."`
 	Scenarios  []string `placeholder:"NAME,…" help:"Run only these of the plan's scenarios."`
-	Blocks     int      `placeholder:"N" help:"Run so many blocks instead of the plan's."`
-	Seed       uint64   `placeholder:"N" help:"Repeat the arrivals, stalls and order of the run with this seed."`
+	Blocks     *int     `placeholder:"N" help:"Run so many blocks instead of the plan's."`
+	Seed       uint64   `placeholder:"N" help:"Repeat the arrivals, stalls and order of the run with this seed; 0 draws one."`
 	Replicas   int      `default:"3" help:"Processes of the checkout service, 1 to 16."`
 	Label      string   `placeholder:"WORDS" help:"Name of the run, a-z, 0-9 and '-'; the plan's name if empty."`
 	Out        string   `default:"results/runs" type:"path" help:"Folder in which the run's folder is made."`
@@ -39,8 +40,12 @@ func (c loadCommand) Run(ctx context.Context, to stream) error {
 	if err != nil {
 		return usage(err)
 	}
+	if err := os.MkdirAll(c.Out, 0o755); err != nil {
+		return environment(fmt.Errorf("the folder for runs: %w; name another by --out", err))
+	}
+	target.LogRedis(slog.New(slog.DiscardHandler))
 	progress := newProgress(to.err, c.Quiet, plan)
-	progress.say("starting the servers")
+	progress.say("%s", c.opening())
 	servers, err := stack.Start(ctx, stack.Options{
 		MySQLDSN: c.MySQLDSN, RedisAddr: c.RedisAddr, Warden: wardenCommandLine(), Nice: serversNice,
 		Log: slog.New(slog.DiscardHandler),
@@ -50,6 +55,19 @@ func (c loadCommand) Run(ctx context.Context, to stream) error {
 	}
 	err = c.load(ctx, to, servers, plan, claims, progress)
 	return errors.Join(err, servers.Close())
+}
+
+// opening says what happens before the first trial.
+func (c loadCommand) opening() string {
+	if c.MySQLDSN != "" && c.RedisAddr != "" {
+		return "connecting to the servers"
+	}
+	return "starting the servers"
+}
+
+// loopback reports whether an address, with whatever stands around it, is on this machine. Empty means a private server.
+func loopback(address string) bool {
+	return address == "" || regexp.MustCompile(`(^|[@(/])(127\.|localhost\b|\[::1\]|/)`).MatchString(address)
 }
 
 // serversNice is how far servers and replicas stand back behind the generator: on a machine that they share, it would
@@ -84,8 +102,8 @@ func (c loadCommand) plan() (results.Plan, []results.Strategy, error) {
 	if plan.Scenarios, err = choose(plan.Scenarios, c.Scenarios); err != nil {
 		return plan, nil, err
 	}
-	if c.Blocks != 0 {
-		plan.Blocks = c.Blocks
+	if c.Blocks != nil {
+		plan.Blocks = *c.Blocks
 	}
 	if c.Seed != 0 {
 		plan.Seed = c.Seed
@@ -98,7 +116,10 @@ func (c loadCommand) plan() (results.Plan, []results.Strategy, error) {
 		errs = append(errs, fmt.Errorf("--replicas must be 1 to 16, not %d", c.Replicas))
 	}
 	claims, err := claimsOf(plan.Strategies)
-	return bench.Arrange(plan), claims, errors.Join(append(errs, err)...)
+	if err := errors.Join(append(errs, err)...); err != nil {
+		return plan, nil, err
+	}
+	return bench.Arrange(plan), claims, nil
 }
 
 func choose(all []results.Scenario, names []string) ([]results.Scenario, error) {
@@ -134,7 +155,7 @@ func claimsOf(names []string) ([]results.Strategy, error) {
 
 // load runs the plan on servers that are up, keeps what was finished, and reports.
 func (c loadCommand) load(ctx context.Context, to stream, s *stack.Stack, plan results.Plan, claims []results.Strategy, progress *progress) error {
-	record, err := c.record(ctx, s, plan)
+	record, err := c.record(ctx, s, plan, claims)
 	if err != nil {
 		return started(ctx, err)
 	}
@@ -149,7 +170,12 @@ func (c loadCommand) load(ctx context.Context, to stream, s *stack.Stack, plan r
 	})
 	progress.end()
 	if len(trials) == 0 {
-		return errors.Join(ended(ctx, failed), writer.Discard())
+		if ctx.Err() != nil {
+			failed = exit{results.ExitInterrupted, errors.New("interrupted before a trial was finished; nothing was kept")}
+		} else {
+			failed = environment(failed)
+		}
+		return errors.Join(failed, writer.Discard())
 	}
 	record.State, record.Ended = results.Complete, time.Now().UTC()
 	if failed != nil {
@@ -173,16 +199,13 @@ func (c loadCommand) load(ctx context.Context, to stream, s *stack.Stack, plan r
 
 // create makes the run's folder, which goes with this process should that be killed, until the first trial is in it.
 func (c loadCommand) create(s *stack.Stack, record results.Run) (*results.Writer, func(results.Trial, results.Evidence) error, error) {
-	if err := os.MkdirAll(c.Out, 0o755); err != nil {
-		return nil, nil, fmt.Errorf("the folder for runs: %w", err)
-	}
 	unguard, err := s.Warden().Guard(filepath.Join(c.Out, record.ID))
 	if err != nil {
 		return nil, nil, err
 	}
 	writer, err := results.Create(c.Out, record)
 	if err != nil {
-		return nil, nil, errors.Join(err, unguard())
+		return nil, nil, err // the folder is gone, or somebody else's
 	}
 	var once sync.Once
 	return writer, func(t results.Trial, e results.Evidence) (err error) {
@@ -231,15 +254,18 @@ func verdict(ctx context.Context, record results.Run, trials []results.Trial, fa
 }
 
 // record returns the run's record as it stands before the first trial, and creates the target's tables.
-func (c loadCommand) record(ctx context.Context, s *stack.Stack, plan results.Plan) (results.Run, error) {
+func (c loadCommand) record(ctx context.Context, s *stack.Stack, plan results.Plan, claims []results.Strategy) (results.Run, error) {
 	if c.Label == "" {
 		c.Label = plan.Name
 	}
-	now := time.Now().UTC()
+	now, err := c.freeSecond(ctx)
+	if err != nil {
+		return results.Run{}, err
+	}
 	record := results.Run{
 		ID: results.RunID(now, c.Label), Label: c.Label, Started: now, Exploratory: plan.Exploratory,
-		Command: redact(os.Args), Plan: plan, Machine: machine(), Build: build(), Replicas: c.Replicas, ReplicaProcs: replicaProcs(c.Replicas),
-		CoLocated: c.MySQLDSN == "" || c.RedisAddr == "",
+		Command: redact(os.Args), Plan: plan, Strategies: claims, Machine: machine(), Build: build(), Replicas: c.Replicas, ReplicaProcs: replicaProcs(c.Replicas),
+		CoLocated: loopback(c.MySQLDSN) || loopback(c.RedisAddr),
 	}
 	described, err := s.Servers(ctx)
 	if err != nil {
@@ -256,6 +282,23 @@ func (c loadCommand) record(ctx context.Context, s *stack.Stack, plan results.Pl
 	return record, target.Migrate(ctx, db)
 }
 
+// freeSecond returns the time by which the run is named: now, or the first second after it that no other run has taken.
+func (c loadCommand) freeSecond(ctx context.Context) (time.Time, error) {
+	for {
+		now := time.Now().UTC()
+		if _, err := os.Lstat(filepath.Join(c.Out, results.RunID(now, c.Label))); errors.Is(err, os.ErrNotExist) {
+			return now, nil
+		} else if err != nil {
+			return now, fmt.Errorf("the folder for runs: %w", err)
+		}
+		select {
+		case <-ctx.Done():
+			return now, context.Cause(ctx)
+		case <-time.After(now.Truncate(time.Second).Add(time.Second).Sub(now)):
+		}
+	}
+}
+
 // present draws a stored run, prints its verdict table and, last, where the report is.
 func present(ctx context.Context, to stream, dir string, progress *progress) error {
 	folder, err := results.Open(dir)
@@ -269,6 +312,11 @@ func present(ctx context.Context, to stream, dir string, progress *progress) err
 	if err := plots.VerdictTable(to.out, results.Summarize(record, folder.Trials()), to.tableStyle()); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(to.out, "\n%s\n%s\n", record.Verdict, filepath.Join(dir, "report.html"))
+	fmt.Fprintf(to.out, "\n%s\n", record.Verdict)
+	if record.Exit == results.ExitInvalid {
+		fmt.Fprintln(to.out, "The report tells why each trial was discarded. A late generator (lag) means that this machine had more to do: "+
+			"run again when it is quiet, or lower the plan's rate; gates.lag_p99 is the limit.")
+	}
+	_, err = fmt.Fprintln(to.out, filepath.Join(dir, "report.html"))
 	return err
 }

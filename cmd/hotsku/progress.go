@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/schollz/progressbar/v3"
+	"golang.org/x/term"
 
 	"github.com/hotsku/hotsku/bench"
 	"github.com/hotsku/hotsku/results"
@@ -27,11 +29,25 @@ func newProgress(w io.Writer, quiet bool, plan results.Plan) *progress {
 	p := &progress{w: w, plan: plan}
 	if terminal(w) {
 		p.bar = progressbar.NewOptions(max(1, len(plan.Order)),
-			progressbar.OptionSetWriter(w), progressbar.OptionClearOnFinish(), progressbar.OptionSetWidth(24),
-			progressbar.OptionEnableColorCodes(os.Getenv("NO_COLOR") == ""), progressbar.OptionSetPredictTime(false),
-			progressbar.OptionShowCount(), progressbar.OptionFullWidth())
+			progressbar.OptionSetWriter(w), progressbar.OptionClearOnFinish(), progressbar.OptionSetWidth(barWidth),
+			progressbar.OptionSetPredictTime(false), progressbar.OptionSetElapsedTime(false), progressbar.OptionShowCount())
 	}
 	return p
+}
+
+// barWidth is the width of the bar itself; besideBar what the counts around it take.
+const barWidth, besideBar = 12, 34
+
+// describe puts a text beside the bar, cut so that the line fits the terminal: one that wraps could not be taken back.
+func (p *progress) describe(text string) {
+	columns := 80
+	if file, ok := p.w.(*os.File); ok {
+		if width, _, err := term.GetSize(int(file.Fd())); err == nil && width > 0 {
+			columns = width
+		}
+	}
+	shown := []rune(text)
+	p.bar.Describe(string(shown[:min(len(shown), max(0, columns-barWidth-besideBar))]))
 }
 
 // say prints what is going on outside the trials.
@@ -41,7 +57,7 @@ func (p *progress) say(format string, args ...any) {
 	}
 	text := fmt.Sprintf(format, args...)
 	if p.bar != nil {
-		p.bar.Describe(text)
+		p.describe(text)
 		return
 	}
 	fmt.Fprintln(p.w, text)
@@ -54,19 +70,19 @@ func (p *progress) event(e bench.Event) {
 	case e.Trial != nil:
 		p.finished(e)
 	case p.bar != nil:
-		p.bar.Describe(p.now(e))
+		p.describe(p.now(e))
 	}
 }
 
 // now is what a bar says of the trial under way.
 func (p *progress) now(e bench.Event) string {
 	left := bench.TimeLeft(p.plan, e.Done).Round(time.Second)
-	text := fmt.Sprintf("%v left, %s · %s", left, e.Cell.Scenario, e.Cell.Strategy)
+	text := fmt.Sprintf("%v left · %s · %s", left, e.Cell.Strategy, e.Cell.Scenario)
 	if e.Attempt > 1 {
 		text += fmt.Sprintf(" · try %d", e.Attempt)
 	}
 	if l := e.Live; l != nil {
-		text += fmt.Sprintf(" · sent %d, sold %d, p99 %v", l.Sent, l.Outcomes[api.Sold], l.P99.Round(100*time.Microsecond))
+		text += fmt.Sprintf(" · sold %d of %d", l.Outcomes[api.Sold], l.Sent)
 	}
 	return text
 }
@@ -88,11 +104,11 @@ func (p *progress) finished(e bench.Event) {
 func outcome(t results.Trial) string {
 	switch {
 	case t.Verdict.State == results.Suspect:
-		return fmt.Sprintf("invalid: %v", t.Verdict.Reasons)
+		return "invalid: " + strings.Join(t.Verdict.Reasons, "; ")
 	case t.Audit.Oversold > 0:
 		return fmt.Sprintf("sold %d of %d: %d oversold", t.Audit.Sold, t.Stock, t.Audit.Oversold)
 	case t.Verdict.State == results.Broken:
-		return fmt.Sprintf("sold %d of %d: broken: %v", t.Audit.Sold, t.Stock, t.Verdict.Reasons)
+		return fmt.Sprintf("sold %d of %d, broken: %s", t.Audit.Sold, t.Stock, strings.Join(t.Verdict.Reasons, "; "))
 	}
 	return fmt.Sprintf("sold %d of %d: held", t.Audit.Sold, t.Stock)
 }

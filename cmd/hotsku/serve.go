@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/hotsku/hotsku/strategies"
 	"github.com/hotsku/hotsku/target"
+	"github.com/hotsku/hotsku/target/stack"
 	"github.com/hotsku/hotsku/target/steps"
 )
 
@@ -59,12 +61,12 @@ func (c serveCommand) Run(ctx context.Context, to stream) error {
 	if err != nil {
 		return usage(err)
 	}
-	if err := c.migrate(ctx); err != nil {
-		log.Warn("the tables were not created; they may be there already", "error", err)
-	}
 	listener, err := net.Listen("tcp", c.Listen)
 	if err != nil {
 		return environment(fmt.Errorf("listen: %w; give another address by --listen", err))
+	}
+	if err := c.prepare(ctx); err != nil {
+		return environment(errors.Join(err, listener.Close()))
 	}
 	// Whoever started this process waits for the line.
 	fmt.Fprintf(to.out, "listening on http://%s\n", listener.Addr())
@@ -86,8 +88,11 @@ func (c serveCommand) config(log *slog.Logger) target.Config {
 	return cfg
 }
 
-// migrate creates the tables. A replica starts without a database, too: it says so by /readyz, and sells when it is back.
-func (c serveCommand) migrate(ctx context.Context) error {
+// prepare proves that the database may be written to, and creates the tables that are missing.
+func (c serveCommand) prepare(ctx context.Context) error {
+	if err := stack.Claim(ctx, c.MySQLDSN); err != nil {
+		return err
+	}
 	db, err := target.OpenDatabase(c.MySQLDSN, 1, nil)
 	if err != nil {
 		return err

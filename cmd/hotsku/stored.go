@@ -1,9 +1,12 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 
 	"github.com/hotsku/hotsku/bench"
@@ -33,10 +36,14 @@ func (c auditCommand) Run(to stream) error {
 		if err != nil {
 			return environment(err)
 		}
+		recorded := evidence.Anomalies
 		if err := bench.Rejudge(&again[i], &evidence); err != nil {
 			return environment(err)
 		}
-		differ = append(differ, disagreement(folder.Trials()[i], again[i]))
+		differ = append(differ, planned(folder.Run(), again[i]), disagreement(folder.Trials()[i], again[i]))
+		if len(recorded)+len(evidence.Anomalies) > 0 && !same(recorded, evidence.Anomalies) {
+			differ = append(differ, fmt.Errorf("%s: the anomalies are not those recorded", again[i].ID))
+		}
 	}
 	summary := results.Summarize(folder.Run(), again)
 	if err := plots.VerdictTable(to.out, summary, to.tableStyle()); err != nil {
@@ -48,27 +55,46 @@ func (c auditCommand) Run(to stream) error {
 	fmt.Fprintf(to.out, "\n%d trials judged again: each as recorded.\n", len(again))
 	code, sentence := summary.Exit()
 	fmt.Fprintln(to.out, sentence)
+	if state := folder.Run().State; state != results.Complete {
+		fmt.Fprintf(to.out, "The run did not come to its end (%s): it has %d of its %d trials.\n", state, len(again), len(folder.Run().Plan.Order))
+	}
 	if code != results.ExitHeld {
 		return exit{code: code}
 	}
 	return nil
 }
 
-// disagreement says in what a trial's record and what its files say differ, or returns nil.
+// planned returns an error unless a trial is one of those that its run set out to do.
+func planned(run results.Run, t results.Trial) error {
+	scenario := slices.ContainsFunc(run.Plan.Scenarios, func(s results.Scenario) bool { return same(s, t.Scenario) })
+	strategy := slices.ContainsFunc(run.Strategies, func(s results.Strategy) bool { return same(s, t.Strategy) })
+	cell := slices.Contains(run.Plan.Order, t.Cell) && t.Cell.Scenario == t.Scenario.Name && t.Cell.Strategy == t.Strategy.Name
+	if !scenario || !strategy || !cell || t.ID != results.TrialID(t.Number, t.Cell, t.Attempt) {
+		return fmt.Errorf("%s: its scenario, strategy, block or name is not one of the plan's", t.ID)
+	}
+	return nil
+}
+
+// disagreement says in which part a trial's record and what its files say differ, or returns nil.
 func disagreement(recorded, found results.Trial) error {
-	if recorded.Verdict.State != found.Verdict.State {
-		return fmt.Errorf("%s: recorded as %s, found %s", recorded.ID, recorded.Verdict.State, found.Verdict.State)
+	if recorded.Audit.Sold != found.Audit.Sold || recorded.Verdict.State != found.Verdict.State {
+		return fmt.Errorf("%s: recorded as %s with %d units sold, found %s with %d", recorded.ID,
+			recorded.Verdict.State, recorded.Audit.Sold, found.Verdict.State, found.Audit.Sold)
 	}
-	if recorded.Audit.Sold != found.Audit.Sold || recorded.Audit.Oversold != found.Audit.Oversold {
-		return fmt.Errorf("%s: recorded %d sold and %d oversold, found %d and %d", recorded.ID,
-			recorded.Audit.Sold, recorded.Audit.Oversold, found.Audit.Sold, found.Audit.Oversold)
-	}
-	for i, check := range found.Audit.Checks {
-		if i >= len(recorded.Audit.Checks) || recorded.Audit.Checks[i] != check {
-			return fmt.Errorf("%s: %s: found %s (%d), which is not what was recorded", recorded.ID, check.Invariant, check.State, check.Count)
+	was, is := reflect.ValueOf(recorded), reflect.ValueOf(found)
+	for i := range was.NumField() {
+		if !same(was.Field(i).Interface(), is.Field(i).Interface()) {
+			return fmt.Errorf("%s: %s is not what was recorded", recorded.ID, was.Type().Field(i).Tag.Get("json"))
 		}
 	}
 	return nil
+}
+
+// same reports whether two records would be written alike.
+func same(a, b any) bool {
+	one, err := json.Marshal(a)
+	other, failed := json.Marshal(b)
+	return err == nil && failed == nil && bytes.Equal(one, other)
 }
 
 type plotCommand struct {

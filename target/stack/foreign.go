@@ -45,6 +45,27 @@ func (s *Stack) useDatabase(ctx context.Context, dsn string) error {
 	return claim(limited, d.db, config)
 }
 
+// Claim proves that hotsku may write to the database of a DSN: it carries hotsku's marker, or is empty and gets it. Any
+// other is left as it is, and the error matches [ErrForeign].
+func Claim(ctx context.Context, dsn string) error {
+	config, _, err := parseDSN(dsn)
+	if err != nil {
+		return err
+	}
+	connector, err := mysql.NewConnector(config)
+	if err != nil {
+		return errors.New("stack: the DSN of the database names TLS settings or keys that are not known here")
+	}
+	db := sql.OpenDB(connector)
+	defer db.Close()
+	ctx, cancel := context.WithTimeout(ctx, foreignLimit)
+	defer cancel()
+	if err := db.PingContext(ctx); err != nil {
+		return fmt.Errorf("stack: the database %s at %s does not answer: %w", config.DBName, config.Addr, err)
+	}
+	return claim(ctx, db, config)
+}
+
 // claim makes sure that the database carries hotsku's marker. One with other tables, and without it, is refused.
 func claim(ctx context.Context, db *sql.DB, config *mysql.Config) error {
 	tables, err := tableNames(ctx, db)

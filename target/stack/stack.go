@@ -96,6 +96,10 @@ func newStack(o Options) (*Stack, error) {
 	if err != nil {
 		return nil, fmt.Errorf("stack: the folder for temporary files: %w", err)
 	}
+	if strings.ContainsAny(temp, " \t\n\"'\\$`*?[]") {
+		return nil, fmt.Errorf("stack: the folder for temporary files is %q, and MariaDB's installer would split or expand "+
+			"that name; set TMPDIR to one without blanks, quotes and wildcards", temp)
+	}
 	if o.Nice < 0 || o.Nice > 19 {
 		return nil, fmt.Errorf("stack: a niceness of %d; give 0 to 19", o.Nice)
 	}
