@@ -171,7 +171,7 @@ func enoughSold(t results.Trial) results.Gate {
 	if t.Scenario.Shape == results.Drain {
 		return results.Gate{
 			Name: "stock sold out", Limit: fmt.Sprintf("fewer than %d of %d units left", max(1, t.Scenario.Quantity), t.Stock),
-			Measured: fmt.Sprintf("%d units sold", t.Audit.Sold), Passed: t.Audit.Sold+int64(t.Scenario.Quantity) > t.Stock,
+			Measured: fmt.Sprintf("%d units sold", t.Audit.Sold), Passed: t.Audit.Sold > 0 && t.Audit.Sold+int64(t.Scenario.Quantity) > t.Stock,
 		}
 	}
 	return results.Gate{

@@ -48,6 +48,9 @@ func TestANamedDatabaseMustBeEmptyOrOurs(t *testing.T) {
 	} else if strings.Contains(err.Error(), theirs.database.config.Passwd) {
 		t.Errorf("the error shows the password: %v", err)
 	}
+	if err := Claim(t.Context(), theirs.DSN()); !errors.Is(err, ErrForeign) {
+		t.Errorf("a claim to a database in use: error %v, want ErrForeign", err)
+	}
 	if got := tables(); !slices.Equal(got, []string{"customers"}) {
 		t.Errorf("tables after the refusal: %q", got)
 	}
@@ -67,6 +70,9 @@ func TestANamedDatabaseMustBeEmptyOrOurs(t *testing.T) {
 	exec("CREATE TABLE orders (id INT PRIMARY KEY)")
 	if _, err := start(); err != nil {
 		t.Errorf("a database that was claimed before: %v", err)
+	}
+	if err := Claim(t.Context(), theirs.DSN()); err != nil {
+		t.Errorf("a claim to a database that was claimed before: %v", err)
 	}
 	if got := tables(); !slices.Equal(got, []string{markerTable, "orders"}) {
 		t.Errorf("tables after a second use: %q", got)
