@@ -258,10 +258,12 @@ func Arrange(p results.Plan) results.Plan {
 // Overhead is about what a trial takes beside its warm-up and its attack: replicas start, the ledger is read and audited.
 const Overhead = 1000 * time.Millisecond
 
+func timeOf(s results.Scenario) time.Duration { return s.WarmUp.D() + s.Duration.D() + Overhead }
+
 // TimeOf returns about how long a plan takes, retries and the stack's start aside.
 func TimeOf(p results.Plan) (total time.Duration) {
 	for _, s := range p.Scenarios {
-		total += s.WarmUp.D() + s.Duration.D() + Overhead
+		total += timeOf(s)
 	}
 	return total * time.Duration(len(p.Strategies)*p.Blocks)
 }

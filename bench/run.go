@@ -117,7 +117,7 @@ func TimeLeft(p results.Plan, done int) (left time.Duration) {
 	for _, cell := range p.Order[min(done, len(p.Order)):] {
 		for _, s := range p.Scenarios {
 			if s.Name == cell.Scenario {
-				left += s.WarmUp.D() + s.Duration.D() + Overhead
+				left += timeOf(s)
 			}
 		}
 	}

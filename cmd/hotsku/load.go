@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -82,10 +83,10 @@ func wardenCommandLine() []string {
 	return []string{executable, "warden"}
 }
 
-// started returns the error of a start in terms of the exit codes.
+// started returns the error of a run without a finished trial in terms of the exit codes.
 func started(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
-		return exit{results.ExitInterrupted, errors.New("interrupted before the first trial; nothing was kept")}
+		return exit{results.ExitInterrupted, errors.New("interrupted before a trial was finished; nothing was kept")}
 	}
 	return environment(err)
 }
@@ -108,10 +109,7 @@ func (c loadCommand) plan() (results.Plan, []results.Strategy, error) {
 	if c.Seed != 0 {
 		plan.Seed = c.Seed
 	}
-	if c.Label == "" {
-		c.Label = plan.Name
-	}
-	errs := []error{bench.ValidatePlan(plan), results.CheckLabel(c.Label)}
+	errs := []error{bench.ValidatePlan(plan), results.CheckLabel(c.label(plan))}
 	if c.Replicas < 1 || c.Replicas > 16 {
 		errs = append(errs, fmt.Errorf("--replicas must be 1 to 16, not %d", c.Replicas))
 	}
@@ -121,6 +119,9 @@ func (c loadCommand) plan() (results.Plan, []results.Strategy, error) {
 	}
 	return bench.Arrange(plan), claims, nil
 }
+
+// label is the name of the run.
+func (c loadCommand) label(plan results.Plan) string { return cmp.Or(c.Label, plan.Name) }
 
 func choose(all []results.Scenario, names []string) ([]results.Scenario, error) {
 	if len(names) == 0 {
@@ -170,12 +171,7 @@ func (c loadCommand) load(ctx context.Context, to stream, s *stack.Stack, plan r
 	})
 	progress.end()
 	if len(trials) == 0 {
-		if ctx.Err() != nil {
-			failed = exit{results.ExitInterrupted, errors.New("interrupted before a trial was finished; nothing was kept")}
-		} else {
-			failed = environment(failed)
-		}
-		return errors.Join(failed, writer.Discard())
+		return errors.Join(started(ctx, failed), writer.Discard())
 	}
 	record.State, record.Ended = results.Complete, time.Now().UTC()
 	if failed != nil {
@@ -188,13 +184,10 @@ func (c loadCommand) load(ctx context.Context, to stream, s *stack.Stack, plan r
 	if err := present(context.WithoutCancel(ctx), to, writer.Dir(), progress); err != nil {
 		return errors.Join(ended(ctx, failed), err)
 	}
-	if failed != nil {
-		return ended(ctx, failed)
-	}
-	if record.Exit != results.ExitHeld {
+	if failed == nil && record.Exit != results.ExitHeld {
 		return exit{code: record.Exit}
 	}
-	return nil
+	return ended(ctx, failed)
 }
 
 // create makes the run's folder, which goes with this process should that be killed, until the first trial is in it.
@@ -207,13 +200,12 @@ func (c loadCommand) create(s *stack.Stack, record results.Run) (*results.Writer
 	if err != nil {
 		return nil, nil, err // the folder is gone, or somebody else's
 	}
-	var once sync.Once
-	return writer, func(t results.Trial, e results.Evidence) (err error) {
+	release := sync.OnceValue(unguard)
+	return writer, func(t results.Trial, e results.Evidence) error {
 		if err := writer.Add(t, e); err != nil {
 			return err
 		}
-		once.Do(func() { err = unguard() })
-		return err
+		return release()
 	}, nil
 }
 
@@ -255,16 +247,15 @@ func verdict(ctx context.Context, record results.Run, trials []results.Trial, fa
 
 // record returns the run's record as it stands before the first trial, and creates the target's tables.
 func (c loadCommand) record(ctx context.Context, s *stack.Stack, plan results.Plan, claims []results.Strategy) (results.Run, error) {
-	if c.Label == "" {
-		c.Label = plan.Name
-	}
-	now, err := c.freeSecond(ctx)
+	label := c.label(plan)
+	now, err := c.freeSecond(ctx, label)
 	if err != nil {
 		return results.Run{}, err
 	}
 	record := results.Run{
-		ID: results.RunID(now, c.Label), Label: c.Label, Started: now, Exploratory: plan.Exploratory,
-		Command: redact(os.Args), Plan: plan, Strategies: claims, Machine: machine(), Build: build(), Replicas: c.Replicas, ReplicaProcs: replicaProcs(c.Replicas),
+		ID: results.RunID(now, label), Label: label, Started: now, Exploratory: plan.Exploratory,
+		Command: redact(os.Args), Plan: plan, Strategies: claims, Machine: machine(), Build: build(),
+		Replicas: c.Replicas, ReplicaProcs: replicaProcs(c.Replicas),
 		CoLocated: loopback(c.MySQLDSN) || loopback(c.RedisAddr),
 	}
 	described, err := s.Servers(ctx)
@@ -283,10 +274,10 @@ func (c loadCommand) record(ctx context.Context, s *stack.Stack, plan results.Pl
 }
 
 // freeSecond returns the time by which the run is named: now, or the first second after it that no other run has taken.
-func (c loadCommand) freeSecond(ctx context.Context) (time.Time, error) {
+func (c loadCommand) freeSecond(ctx context.Context, label string) (time.Time, error) {
 	for {
 		now := time.Now().UTC()
-		if _, err := os.Lstat(filepath.Join(c.Out, results.RunID(now, c.Label))); errors.Is(err, os.ErrNotExist) {
+		if _, err := os.Lstat(filepath.Join(c.Out, results.RunID(now, label))); errors.Is(err, os.ErrNotExist) {
 			return now, nil
 		} else if err != nil {
 			return now, fmt.Errorf("the folder for runs: %w", err)

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/alecthomas/kong"
@@ -65,7 +66,12 @@ type exit struct {
 	err  error // nil: everything is said already
 }
 
-func (e exit) Error() string { return fmt.Sprint(e.err) }
+func (e exit) Error() string {
+	if e.err == nil {
+		return ""
+	}
+	return e.err.Error()
+}
 func (e exit) Unwrap() error { return e.err }
 
 func usage(err error) error       { return exit{results.ExitUsage, err} }
@@ -99,18 +105,17 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (code int
 	return report(parsed.Run(stream{stdout, stderr}), stderr)
 }
 
-// report prints an error and returns the exit code that it stands for.
+// report prints an error, with all that was joined to it, and returns the exit code that it stands for.
 func report(err error, stderr io.Writer) int {
-	var e exit
-	switch {
-	case err == nil:
+	if err == nil {
 		return results.ExitHeld
-	case errors.As(err, &e):
-		if e.err != nil {
-			fmt.Fprintf(stderr, "hotsku: %v\n", e.err)
-		}
+	}
+	if text := strings.TrimSpace(err.Error()); text != "" {
+		fmt.Fprintf(stderr, "hotsku: %s\n", text)
+	}
+	var e exit
+	if errors.As(err, &e) {
 		return e.code
 	}
-	fmt.Fprintf(stderr, "hotsku: %v\n", err)
 	return results.ExitEnvironment
 }

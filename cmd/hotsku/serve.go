@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"strings"
 	"time"
 
 	"github.com/hotsku/hotsku/strategies"
@@ -105,7 +106,7 @@ func (c serveCommand) prepare(ctx context.Context) error {
 
 // redisURL turns host:port into a redis:// URL; empty stays empty.
 func redisURL(address string) string {
-	if address == "" || len(address) > 8 && (address[:8] == "redis://" || address[:8] == "rediss:/") {
+	if address == "" || strings.Contains(address, "://") {
 		return address
 	}
 	return "redis://" + address
