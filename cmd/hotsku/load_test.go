@@ -33,7 +33,8 @@ func program(t *testing.T) string {
 	return executable
 }
 
-// plan writes a plan of short trials with the gates on the generator wide open, and returns its file.
+// plan writes a plan of short trials with the gates on the generator wide open, and returns its file. Every order gets its
+// turn, however slow the machine: a trial whose orders gave up would not sell out, and so be no result.
 func plan(t *testing.T, strategies string, blocks int) string {
 	t.Helper()
 	text := fmt.Sprintf(`
@@ -43,7 +44,8 @@ retries: 2
 exploratory: true
 strategies: [%s]
 scenarios:
-  - {name: calm, duration: 1s, stock: 60, rate: 200, quantity: 3, warm_up: 100ms, gates: {lag_p99: 5s, cpu: 1}}
+  - {name: calm, duration: 1s, stock: 60, rate: 200, quantity: 3, warm_up: 100ms, timeout: 60s,
+     lease: {ttl: 60s, wait: 55s, retry: 4ms}, gates: {lag_p99: 60s, cpu: 1}}
 `, blocks, strategies)
 	file := filepath.Join(t.TempDir(), "plan.yaml")
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
