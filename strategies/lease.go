@@ -2,11 +2,11 @@ package strategies
 
 import (
 	"context"
-	crypto "crypto/rand"
+	"crypto/rand"
 	_ "embed"
 	"errors"
 	"fmt"
-	"math/rand/v2"
+	"maps"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -19,6 +19,12 @@ type LeaseSettings struct {
 	// Retry is the mean pause before the second try. It doubles with every further one, up to 16 times, so that a crowd
 	// does not spend the machine on asking; each pause is drawn between half and one and a half of its mean.
 	Retry time.Duration
+	// Laravel, unless empty, makes the lease of a SKU the very lock that PHP's Cache::lock($sku, …) takes: the key is
+	// Laravel + SKU, where Laravel is the connection's prefix and the cache's prefix joined, such as
+	// "laravel_database_laravel_cache_:". Both sides set the key by SET NX to a random owner and release it by comparing the
+	// owner, so that either keeps the other out. A holder in PHP draws no fencing token: fence its writes, too, or make them
+	// conditional. On a Redis cluster the key would have to share a hash slot with the fence's.
+	Laravel string
 }
 
 // DefaultLease returns settings for a critical section of a few milliseconds.
@@ -46,6 +52,7 @@ type lease struct {
 	key   string
 	owner string // random, so that only the holder's own lease is ever released
 	token int64  // the fencing token, 0 when none was asked for
+	sku   string
 }
 
 //go:embed acquire.lua
@@ -54,23 +61,31 @@ var acquireSource string
 //go:embed release.lua
 var releaseSource string
 
+//go:embed renew.lua
+var renewSource string
+
 //go:embed raise.lua
 var raiseSource string
 
 var (
-	acquireScript = redis.NewScript(acquireSource)
-	releaseScript = redis.NewScript(releaseSource)
-	raiseScript   = redis.NewScript(raiseSource)
+	acquireScript = script("acquire", acquireSource)
+	releaseScript = script("release", releaseSource)
+	renewScript   = script("renew", renewSource)
+	raiseScript   = script("raise", raiseSource)
 )
 
-// Scripts maps the SHA-1 digest of every Lua script to the name of the step that it is, for whoever watches the traffic.
-func Scripts() map[string]string {
-	return map[string]string{
-		acquireScript.Hash(): "acquire",
-		releaseScript.Hash(): "release",
-		raiseScript.Hash():   "raise",
-	}
+// scripts holds the name of the step that each Lua script is, by its SHA-1 digest.
+var scripts = map[string]string{}
+
+// script makes a Lua script, and its step known by a name. It is called to initialise variables, never later.
+func script(step, source string) *redis.Script {
+	s := redis.NewScript(source)
+	scripts[s.Hash()] = step
+	return s
 }
+
+// Scripts maps the SHA-1 digest of every Lua script to the name of the step that it is, for whoever watches the traffic.
+func Scripts() map[string]string { return maps.Clone(scripts) }
 
 // The time that a release may take. It runs after the request it belongs to, so it needs a limit of its own.
 const releaseTimeout = 250 * time.Millisecond
@@ -80,7 +95,12 @@ const releaseTimeout = 250 * time.Millisecond
 const fenceLife = 24 * time.Hour
 
 // The keys of one SKU share a hash tag, so that one script may use them together on a cluster.
-func (e Env) leaseKey(sku string) string { return e.Prefix + "lease:{" + sku + "}" }
+func (e Env) leaseKey(sku string) string {
+	if e.Lease.Laravel != "" {
+		return e.Lease.Laravel + sku
+	}
+	return e.Prefix + "lease:{" + sku + "}"
+}
 func (e Env) fenceKey(sku string) string { return e.Prefix + "fence:{" + sku + "}" }
 
 // acquire takes the SKU's lease with SET NX PX, waiting for it up to the wait limit.
@@ -104,9 +124,8 @@ func (e Env) acquireFenced(ctx context.Context, sku string) (lease, error) {
 // wait calls try until it succeeds. A try that fails with [redis.Nil] found the lease taken; any other error means that
 // Redis is of no use, and the order is refused rather than sold without a lease.
 func (e Env) wait(ctx context.Context, sku string, try func(*lease) error) (lease, error) {
-	l := lease{redis: e.Redis, key: e.leaseKey(sku), owner: crypto.Text()}
-	limit := time.Now().Add(e.Lease.Wait)
-	for mean := e.Lease.Retry; ; mean = min(2*mean, 16*e.Lease.Retry) {
+	l := lease{redis: e.Redis, key: e.leaseKey(sku), owner: rand.Text(), sku: sku}
+	for turn := e.newTurn(); ; {
 		err := try(&l)
 		if err == nil {
 			return l, nil
@@ -114,16 +133,47 @@ func (e Env) wait(ctx context.Context, sku string, try func(*lease) error) (leas
 		if !errors.Is(err, redis.Nil) {
 			return lease{}, fmt.Errorf("%w: acquire the lease of %s: %w", ErrUnavailable, sku, err)
 		}
-		pause := mean/2 + rand.N(mean)
-		if time.Now().Add(pause).After(limit) {
-			return lease{}, fmt.Errorf("%w: the lease of %s was not free within %v", ErrContended, sku, e.Lease.Wait)
-		}
-		select {
-		case <-ctx.Done():
-			return lease{}, fmt.Errorf("%w: waiting for the lease of %s: %w", ErrContended, sku, context.Cause(ctx))
-		case <-time.After(pause):
+		if err := turn.pause(ctx); err != nil {
+			return lease{}, fmt.Errorf("waiting for the lease of %s: %w", sku, err)
 		}
 	}
+}
+
+// errLeaseLost is the cause by which the work under a lease is cancelled when the lease cannot be renewed.
+var errLeaseLost = fmt.Errorf("%w: the lease ended during the work", ErrContended)
+
+// keep renews a lease at each third of its life until stop is called. The work under the lease must be done under the
+// context that keep returns: it is cancelled, with [errLeaseLost] as its cause, once the lease is another's, or once a
+// whole TTL has passed since Redis last confirmed it.
+//
+// A statement that was sent already is not called back by that, and a process that stands still renews nothing and
+// learns of nothing: renewal makes the loss of a lease rarer, never impossible.
+func (e Env) keep(ctx context.Context, l lease) (work context.Context, stop func()) {
+	work, cancel := context.WithCancelCause(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		confirmed := time.Now()
+		tick := time.NewTicker(e.Lease.TTL / 3)
+		defer tick.Stop()
+		for {
+			select {
+			case <-work.Done():
+				return
+			case <-tick.C:
+			}
+			asked := time.Now()
+			held, err := renewScript.Run(work, l.redis, []string{l.key}, l.owner, e.Lease.TTL.Milliseconds()).Int64()
+			switch {
+			case err == nil && held == 1:
+				confirmed = asked
+			case err == nil, time.Since(confirmed) > e.Lease.TTL:
+				e.tell(ctx, l.sku, LeaseLost)
+				cancel(errLeaseLost)
+			}
+		}
+	}()
+	return work, func() { cancel(nil); <-done }
 }
 
 // release gives the lease back if it is still the owner's, by a compare-and-delete script. It runs under a context that
@@ -145,8 +195,11 @@ func (e Env) raiseFence(ctx context.Context, sku string, refused error) {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
 	defer cancel()
-	err := raiseScript.Run(ctx, e.Redis, []string{e.fenceKey(sku)}, fenced.fence, fenceLife.Milliseconds()).Err()
-	if err != nil {
+	raised, err := raiseScript.Run(ctx, e.Redis, []string{e.fenceKey(sku)}, fenced.fence, fenceLife.Milliseconds()).Int64()
+	switch {
+	case raised == 1:
+		e.tell(ctx, sku, FenceRaised)
+	case err != nil:
 		e.Log.WarnContext(ctx, "the fence counter was not raised", "sku", sku, "fence", fenced.fence, "error", err)
 	}
 }

@@ -68,6 +68,9 @@ func (s *Server) getInventory(w http.ResponseWriter, r *http.Request) {
 	}
 	err := s.db.QueryRowContext(ctx, `SELECT stock, sold, fence FROM inventory WHERE sku = ?`, i.SKU).
 		Scan(&i.Stock, &i.Sold, &i.Fence)
+	if keeper, ok := s.strategy.(strategies.StockKeeper); ok && err == nil {
+		i.Stock, i.Sold, err = keeper.Stock(ctx, i.SKU)
+	}
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		problem(w, refusalOf(strategies.ErrUnknownSKU), "")

@@ -8,6 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/redis/go-redis/v9"
 
+	"github.com/hotsku/hotsku/strategies"
 	"github.com/hotsku/hotsku/target/api"
 	"github.com/hotsku/hotsku/target/steps"
 )
@@ -18,6 +19,7 @@ type metrics struct {
 	checkouts *prometheus.HistogramVec
 	steps     *prometheus.HistogramVec
 	leaseWait prometheus.Histogram
+	events    *prometheus.CounterVec
 	fenced    prometheus.Counter
 	stalls    prometheus.Counter
 	byOutcome []prometheus.Observer // checkouts, by api.Outcome
@@ -44,10 +46,13 @@ func newMetrics(strategy string) *metrics {
 			"Round trip of a statement to the database or a command to Redis."), []string{"store", "step"}),
 		leaseWait: prometheus.NewHistogram(histogram("hotsku_lease_wait_seconds",
 			"Time from an order's first try to take the lease to the grant.")),
+		events: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "hotsku_events_total", ConstLabels: labels,
+			Help: "What happened to orders that no single statement shows: deadlocks, lock waits, conflicts, further looks, take-overs."},
+			[]string{"event"}),
 		fenced: counter("hotsku_fence_refusals_total", "Sales that the database refused for a stale fencing token."),
 		stalls: counter("hotsku_stalls_total", "Steps that a stall held back."),
 	}
-	m.registry.MustRegister(m.checkouts, m.steps, m.leaseWait, m.fenced, m.stalls,
+	m.registry.MustRegister(m.checkouts, m.steps, m.leaseWait, m.events, m.fenced, m.stalls,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	for _, outcome := range api.Outcomes() {
 		m.byOutcome = append(m.byOutcome, m.checkouts.WithLabelValues(outcome.String()))
@@ -62,6 +67,9 @@ func (m *metrics) checkout(outcome api.Outcome, took time.Duration) {
 		m.fenced.Inc()
 	}
 }
+
+// event counts an event of the strategy.
+func (m *metrics) event(kind strategies.EventKind) { m.events.WithLabelValues(string(kind)).Inc() }
 
 // Before implements [steps.Observer].
 func (m *metrics) Before(*steps.Step) {}

@@ -78,6 +78,21 @@ func (r *recorder) with(o *steps.Order, do func(*record)) {
 	}
 }
 
+// event counts an event of the strategy.
+func (r *recorder) event(sku string, kind strategies.EventKind) {
+	if r == nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if record := r.of(sku); record != nil {
+		if record.executions.Events == nil {
+			record.executions.Events = map[string]int64{}
+		}
+		record.executions.Events[string(kind)]++
+	}
+}
+
 func (record *record) ended(o *steps.Order, err error) {
 	record.executions.InFlight--
 	if o.Stalled() {
@@ -147,6 +162,7 @@ func (r *recorder) executions(sku string) api.Executions {
 	if found, ok := r.skus[sku]; ok {
 		copied := found.executions
 		copied.Repeated = maps.Clone(found.executions.Repeated)
+		copied.Events = maps.Clone(found.executions.Events)
 		return copied
 	}
 	return api.Executions{Replica: r.replica, SKU: sku, Repeated: map[uint64]int64{}}

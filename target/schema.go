@@ -40,6 +40,19 @@ var schema = []string{
 		last_error   VARCHAR(255) NULL,
 		UNIQUE KEY one_of_each (order_id, kind)
 	) ENGINE = InnoDB`,
+	// One row for each unit that skip-locked has on the shelf.
+	`CREATE TABLE IF NOT EXISTS units (
+		sku  VARCHAR(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+		unit BIGINT NOT NULL,
+		PRIMARY KEY (sku, unit)
+	) ENGINE = InnoDB`,
+	// The parts over which buckets spreads the stock of a SKU.
+	`CREATE TABLE IF NOT EXISTS buckets (
+		sku    VARCHAR(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+		bucket INT NOT NULL,
+		stock  BIGINT NOT NULL,
+		PRIMARY KEY (sku, bucket)
+	) ENGINE = InnoDB`,
 }
 
 // Migrate creates the tables that are missing. It may run in several processes at once.

@@ -9,6 +9,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -30,8 +31,9 @@ type Config struct {
 
 	DSN              string // of the database; see [OpenDatabase]
 	DBConnections    int
-	RedisURL         string // see [OpenRedis]; may be empty for a strategy that does without
-	RedisPrefix      string // of every key
+	RedisURL         string   // see [OpenRedis]; may be empty for a strategy that does without
+	RedisNodes       []string // the addresses of the independent Redis processes that redlock wants
+	RedisPrefix      string   // of every key
 	RedisConnections int
 
 	// AdminToken is wanted by the administrator's calls. If it is empty, they are all refused.
@@ -52,8 +54,10 @@ type Server struct {
 	strategy strategies.Strategy
 	db       *sql.DB
 	redis    *redis.Client
+	nodes    []*redis.Client
 	records  *recorder
 	metrics  *metrics
+	seam     steps.Observer // sees every step
 	handler  http.Handler
 }
 
@@ -74,7 +78,11 @@ func New(cfg Config) (*Server, error) {
 		return nil, errors.Join(err, s.Close())
 	}
 	s.strategy, err = info.New(strategies.Env{
-		DB: s.db, Redis: s.client(), Prefix: cfg.RedisPrefix, Replica: cfg.Replica, Lease: cfg.Lease, Log: cfg.Log,
+		DB: s.db, Redis: s.client(), Nodes: s.clients(), Prefix: cfg.RedisPrefix, Replica: cfg.Replica, Lease: cfg.Lease,
+		Log: cfg.Log, Tell: s.tell, As: func(ctx context.Context, o strategies.Order) context.Context {
+			ctx, _ = steps.Begin(ctx, o.Key, o.SKU)
+			return ctx
+		},
 	})
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
@@ -94,6 +102,8 @@ func (c Config) validate(info strategies.Info) error {
 		return errors.New("each pool needs at least one connection")
 	case info.Redis && c.RedisURL == "":
 		return fmt.Errorf("the strategy %s needs Redis; give its address", info.Name)
+	case len(c.RedisNodes) < info.Nodes:
+		return fmt.Errorf("the strategy %s needs %d independent Redis processes; give the addresses of all", info.Name, info.Nodes)
 	}
 	if c.Stall != nil {
 		return c.Stall.Validate()
@@ -110,13 +120,23 @@ func (s *Server) connect() (err error) {
 		record = s.records
 	}
 	seam := steps.All(s.metrics, record, stall)
+	s.seam = seam
 	if s.db, err = OpenDatabase(s.cfg.DSN, s.cfg.DBConnections, seam); err != nil {
 		return err
 	}
 	if s.cfg.RedisURL != "" {
-		s.redis, err = OpenRedis(s.cfg.RedisURL, s.cfg.RedisConnections, seam)
+		if s.redis, err = OpenRedis(s.cfg.RedisURL, s.cfg.RedisConnections, seam); err != nil {
+			return err
+		}
 	}
-	return err
+	for _, url := range s.cfg.RedisNodes {
+		node, err := OpenRedis(url, s.cfg.RedisConnections, seam)
+		if err != nil {
+			return err
+		}
+		s.nodes = append(s.nodes, node)
+	}
+	return nil
 }
 
 // client returns the Redis client as an interface that is nil when there is none.
@@ -127,14 +147,38 @@ func (s *Server) client() redis.UniversalClient {
 	return s.redis
 }
 
-// Close closes the pools. No checkout may be under way.
+// clients returns the clients of the independent Redis processes.
+func (s *Server) clients() (all []redis.UniversalClient) {
+	for _, node := range s.nodes {
+		all = append(all, node)
+	}
+	return all
+}
+
+// tell counts an event of the strategy. A lease that was handed over without a command is a step all the same: Redis's
+// message is the answer to a question asked earlier.
+func (s *Server) tell(ctx context.Context, e strategies.Event) {
+	s.metrics.event(e.Kind)
+	s.records.event(e.SKU, e.Kind)
+	if e.Kind == strategies.Granted {
+		steps.Granted(ctx, s.seam, e.Token)
+	}
+}
+
+// Close ends what the strategy has going on in the background and closes the pools. No checkout may be under way.
 func (s *Server) Close() error {
 	var errs []error
+	if background, ok := s.strategy.(io.Closer); ok {
+		errs = append(errs, background.Close())
+	}
 	if s.db != nil {
 		errs = append(errs, s.db.Close())
 	}
 	if s.redis != nil {
 		errs = append(errs, s.redis.Close())
+	}
+	for _, node := range s.nodes {
+		errs = append(errs, node.Close())
 	}
 	return errors.Join(errs...)
 }

@@ -93,6 +93,8 @@ type Executions struct {
 	Fenced   int64            `json:"fenced"`    // writes that the fence refused
 	Steps    int64            `json:"steps"`     // steps sent to the database and Redis for these checkouts
 	InFlight int64            `json:"in_flight"` // checkouts of the SKU under way now
+	// Events counts what happened on the way of the orders and no single step shows, such as "deadlock", by name.
+	Events map[string]int64 `json:"events,omitempty"`
 }
 
 // A Step is one statement sent to the database, or one command sent to Redis, as a replica saw it.

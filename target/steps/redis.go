@@ -77,7 +77,7 @@ func (h hook) name(cmd redis.Cmder) string {
 	}
 }
 
-// answered notes what a lease's command said: nil and 0 are refusals, a number from an acquire is its token.
+// answered notes what a lease's command said: nil, 0 and less are refusals, a number from an acquire is its token.
 func (s *Step) answered(cmd redis.Cmder, err error) {
 	switch s.Name {
 	case acquire, "release", "renew":
@@ -93,8 +93,8 @@ func (s *Step) answered(cmd redis.Cmder, err error) {
 		return
 	}
 	if n, isNumber := script.Val().(int64); isNumber {
-		s.Refused = n == 0
-		if s.Name == acquire {
+		s.Refused = n <= 0
+		if s.Name == acquire && n > 0 {
 			s.Token = n
 		}
 	}

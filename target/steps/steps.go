@@ -132,3 +132,12 @@ func observe(ctx context.Context, w Observer, store Store, name string, do func(
 	w.After(s)
 	return err
 }
+
+// Granted shows w the grant of a lease to the order of ctx as a step, where the grant came as a message from Redis and not
+// as the answer to a command.
+func Granted(ctx context.Context, w Observer, token int64) {
+	if w == nil || Of(ctx) == nil {
+		return
+	}
+	_ = observe(ctx, w, Redis, acquire, func(s *Step) error { s.Token = token; return nil })
+}
