@@ -13,10 +13,14 @@ import (
 
 	"github.com/hotsku/hotsku/strategies"
 	"github.com/hotsku/hotsku/target"
+	"github.com/hotsku/hotsku/target/stack"
 	"github.com/hotsku/hotsku/target/stack/stacktest"
 )
 
-func TestMain(m *testing.M) { stacktest.Main(m) }
+func TestMain(m *testing.M) {
+	target.LogRedis(slog.New(slog.DiscardHandler))
+	stacktest.Main(m)
+}
 
 // world is a real database and a real Redis, with a SKU of the test's own.
 type world struct {
@@ -41,16 +45,36 @@ func newWorld(t testing.TB, stock int) world {
 			t.Error(err)
 		}
 	})
+	nodes := nodesOf(t, s.Redis())
 	if err := target.Migrate(t.Context(), db); err != nil {
 		t.Fatal(err)
 	}
 	w := world{sku: fmt.Sprintf("test-%d", time.Now().UnixNano()), Env: strategies.Env{
-		DB: db, Redis: client, Prefix: s.KeyPrefix(), Replica: "test",
+		DB: db, Redis: client, Nodes: nodes, Prefix: s.KeyPrefix(), Replica: "test",
 		Lease: strategies.LeaseSettings{TTL: 10 * time.Second, Wait: 5 * time.Second, Retry: 2 * time.Millisecond},
 		Log:   slog.New(slog.DiscardHandler),
 	}}
 	w.exec(t, `INSERT INTO inventory (sku, stock) VALUES (?, ?)`, w.sku, stock)
 	return w
+}
+
+// nodesOf stands in for five independent Redis processes by five databases of one. They cannot be lost one by one.
+func nodesOf(t testing.TB, config stack.RedisConfig) (nodes []redis.UniversalClient) {
+	t.Helper()
+	for n := range 5 {
+		config.DB = n + 1
+		node, err := target.OpenRedis(config.URL(), 64, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := node.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+		nodes = append(nodes, node)
+	}
+	return nodes
 }
 
 func (w world) exec(t testing.TB, statement string, args ...any) {
@@ -261,10 +285,12 @@ func TestNoGuardOversells(t *testing.T) {
 }
 
 func TestRedisGoneMeansUnavailableAndFast(t *testing.T) {
-	w := newWorld(t, 5)
-	gone := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1", MaxRetries: -1, DialerRetries: 1, DialTimeout: 200 * time.Millisecond})
-	defer gone.Close()
+	w := newWorld(t, 100)
+	gone := goneRedis(t)
 	w.Env.Redis = gone
+	for n := range w.Env.Nodes {
+		w.Env.Nodes[n] = gone
+	}
 	for _, info := range strategies.All() {
 		s, err := info.New(w.Env)
 		if err != nil {

@@ -12,7 +12,7 @@ func init() {
 		Name:   "lock-only",
 		Doc:    "a Redis lease (SET NX PX, compare-and-delete) around a read and a write-back",
 		Redis:  true,
-		Breaks: []string{"stalled-holder"},
+		Breaks: []string{"stalled-holder", "slow-holder", "frozen-replica", "lost-memory"},
 		New: func(e Env) (Strategy, error) {
 			return lockOnly{e}, e.Lease.Validate()
 		},

@@ -20,12 +20,17 @@ const (
 	errLockNowait      = 3572 // MySQL; MariaDB says 1205
 )
 
+// beginner is what a transaction can be begun on: a pool, or one connection of it.
+type beginner interface {
+	BeginTx(ctx context.Context, options *sql.TxOptions) (*sql.Tx, error)
+}
+
 // inTx runs work in one transaction and commits it. The error is nil if the commit was acknowledged, matches one of
 // this package's errors if nothing was sold, and matches none of them if COMMIT itself failed.
 //
 // The transaction is abandoned at the first error, whatever it was: after a deadlock the server has rolled back and
 // would run the next statement in autocommit, and after a lock wait timeout a COMMIT would keep the first half.
-func inTx(ctx context.Context, db *sql.DB, options *sql.TxOptions, work func(*sql.Tx) error) error {
+func inTx(ctx context.Context, db beginner, options *sql.TxOptions, work func(*sql.Tx) error) error {
 	tx, err := db.BeginTx(ctx, options)
 	if err != nil {
 		return notSold(ctx, fmt.Errorf("begin: %w", err))
@@ -159,10 +164,11 @@ func orderIDs(ctx context.Context, tx *sql.Tx, keys []any) (map[string]int64, er
 func repeat(part string, n int) string { return strings.Repeat(part+", ", n-1) + part }
 
 // refusal says why a conditional UPDATE touched no row. It must run in the transaction of that UPDATE, whose lock on
-// the row keeps the answer true. Token 0 means that no fence was part of the condition.
+// the row keeps the answer true. It reads FOR UPDATE, which finds the newest state: a transaction that has read before would
+// see its snapshot again, in which the reason may not be. Token 0 means that no fence was part of the condition.
 func refusal(ctx context.Context, tx *sql.Tx, o Order, token int64) error {
 	var stock, fence int64
-	err := tx.QueryRowContext(ctx, `SELECT stock, fence FROM inventory WHERE sku = ?`, o.SKU).Scan(&stock, &fence)
+	err := tx.QueryRowContext(ctx, `SELECT stock, fence FROM inventory WHERE sku = ? FOR UPDATE`, o.SKU).Scan(&stock, &fence)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		return fmt.Errorf("%w: %s", ErrUnknownSKU, o.SKU)
