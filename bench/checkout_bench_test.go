@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
+	"github.com/redis/go-redis/v9"
 
 	"github.com/hotsku/hotsku/strategies"
 	"github.com/hotsku/hotsku/target"
@@ -59,16 +61,29 @@ func newShop(b *testing.B, connections int) shop {
 	if err != nil {
 		b.Fatal(err)
 	}
+	var nodes []redis.UniversalClient // five databases of one process stand in for five processes: they cost the same commands
+	closing := []io.Closer{db, client}
+	for n := range 5 {
+		config := s.Redis()
+		config.DB = n + 1
+		node, err := target.OpenRedis(config.URL(), 128, nil)
+		if err != nil {
+			b.Fatal(err)
+		}
+		nodes, closing = append(nodes, node), append(closing, node)
+	}
 	b.Cleanup(func() {
-		if err := errors.Join(db.Close(), client.Close()); err != nil {
-			b.Error(err)
+		for _, c := range closing {
+			if err := c.Close(); err != nil {
+				b.Error(err)
+			}
 		}
 	})
 	if err := target.Migrate(b.Context(), db); err != nil {
 		b.Fatal(err)
 	}
 	return shop{strategies.Env{
-		DB: db, Redis: client, Prefix: s.KeyPrefix(), Replica: "bench", Log: slog.New(slog.DiscardHandler),
+		DB: db, Redis: client, Nodes: nodes, Prefix: s.KeyPrefix(), Replica: "bench", Log: slog.New(slog.DiscardHandler),
 		Lease: strategies.LeaseSettings{TTL: 10 * time.Second, Wait: time.Minute, Retry: 5 * time.Millisecond},
 	}}
 }
