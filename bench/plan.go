@@ -191,8 +191,8 @@ func validateScenario(s results.Scenario) error {
 		return fmt.Errorf("name: %q is not lower-case words joined by '-'", s.Name)
 	case s.Shape != results.Drain && s.Shape != results.Sustain:
 		return fmt.Errorf("shape: must be drain or sustain, not %q", s.Shape)
-	case s.Arrivals != results.Poisson && s.Arrivals != results.Constant:
-		return fmt.Errorf("arrivals: must be poisson or constant, not %q", s.Arrivals)
+	case !slices.Contains([]results.Arrivals{results.Poisson, results.Constant, results.Bursts}, s.Arrivals):
+		return fmt.Errorf("arrivals: must be poisson, constant or bursts, not %q", s.Arrivals)
 	case !(s.Rate > 0) || math.IsInf(s.Rate, 0):
 		return fmt.Errorf("rate: must be above 0 orders per second, not %v", s.Rate)
 	case s.Duration <= 0 || s.Duration.D() > maxDuration:

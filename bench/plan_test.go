@@ -134,7 +134,7 @@ func TestPlansWithMistakesAreRefused(t *testing.T) {
 		"a stock below 0":                    {change("stock: 5", "stock: -5"), "stock: must be 1"},
 		"a quantity of 0":                    {change("quantity: 1", "quantity: 0"), "quantity: must be 1"},
 		"a shape that is not there":          {change("drain", "flood"), "shape: must be drain or sustain"},
-		"arrivals that are not there":        {change("poisson", "random"), "arrivals: must be poisson or constant"},
+		"arrivals that are not there":        {change("poisson", "random"), "arrivals: must be poisson, constant or bursts"},
 		"a lease that cannot be kept":        {change("ttl: 1s", "ttl: 1us"), "lease"},
 		"no blocks":                          {change("blocks: 1", "blocks: 0"), "blocks: must be 1"},
 		"a strategy twice":                   {change("[none]", "[none, none]"), "none is there twice"},

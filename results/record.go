@@ -106,7 +106,13 @@ type Arrivals string
 const (
 	Poisson  Arrivals = "poisson"
 	Constant Arrivals = "constant"
+	// Bursts are groups of BurstSize orders at the same instant, the groups at a constant distance: a crowd that is let in,
+	// again and again. The stock's last unit goes in the middle of a crowd if it is no multiple of BurstSize.
+	Bursts Arrivals = "bursts"
 )
+
+// BurstSize is the number of orders that come at once in [Bursts].
+const BurstSize = 30
 
 // Lease holds the settings of the strategies that take one.
 type Lease struct {
