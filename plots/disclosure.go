@@ -160,7 +160,18 @@ func stallText(s *results.Stall) string {
 	if s == nil {
 		return "none"
 	}
-	return fmt.Sprintf("%s before %q, for %s of the orders", formatDuration(s.For.D()), s.Before, percent(s.Probability))
+	length := formatDuration(s.For.D())
+	if s.Least > 0 {
+		length = formatDuration(s.Least.D()) + " to " + length
+	}
+	before := `before "` + strings.Join(s.Steps(), `" or "`) + `"`
+	switch s.Kind {
+	case results.StallReplica:
+		return fmt.Sprintf("the whole replica, for %s %s, at %s of the orders", length, before, percent(s.Probability))
+	case results.StallMemory:
+		return fmt.Sprintf("Redis loses its memory and the order stalls %s %s, at %s of the orders", length, before, percent(s.Probability))
+	}
+	return fmt.Sprintf("%s %s, for %s of the orders", length, before, percent(s.Probability))
 }
 
 func gatesText(g results.Gates) string {

@@ -122,13 +122,6 @@ type Lease struct {
 	Retry Duration `json:"retry" yaml:"retry"`
 }
 
-// A Stall is a pause between two steps, as a garbage collection or a slow dependency would cause.
-type Stall struct {
-	Before      string   `json:"before" yaml:"before"`           // the step that is held back, such as "update inventory"
-	For         Duration `json:"for" yaml:"for"`                 // its length
-	Probability float64  `json:"probability" yaml:"probability"` // share of orders struck, drawn from seed and order
-}
-
 // Gates are the limits beyond which a trial cannot be trusted. A zero limit takes the default.
 type Gates struct {
 	SentShare float64  `json:"sent_share" yaml:"sent_share"` // least sent/planned; default 0.999

@@ -39,10 +39,12 @@ type serveCommand struct {
 
 	Record           bool          `group:"Bench" help:"Count executions, for the audit, in memory."`
 	Trace            bool          `group:"Bench" help:"Keep every step, in memory."`
-	StallBefore      string        `group:"Bench" placeholder:"STEP" help:"Hold some orders back before this step, such as \"update inventory\"."`
-	StallFor         time.Duration `group:"Bench" help:"For how long."`
+	StallBefore      string        `group:"Bench" placeholder:"STEPS" help:"Hold some orders back before this step, such as \"update inventory\", or before the first of several separated by \", \"."`
+	StallKind        string        `group:"Bench" default:"order" enum:"${stall_kinds}" help:"What stalls: the order alone; the whole replica; or the order, once Redis has lost all keys below the prefix (${enum})."`
+	StallFor         time.Duration `group:"Bench" help:"For how long; with --stall-least, at most."`
+	StallLeast       time.Duration `group:"Bench" help:"Draw each order's length evenly from this to --stall-for."`
 	StallProbability float64       `group:"Bench" help:"Share of the orders that are held back."`
-	StallSeed        uint64        `group:"Bench" help:"Decides, with the order's key, which."`
+	StallSeed        uint64        `group:"Bench" help:"Decides, with the order's key, which, and for how long."`
 	StallSKU         string        `name:"stall-sku" group:"Bench" help:"Only orders of this SKU."`
 
 	LogLevel slog.Level `default:"warn" help:"Least level that is logged: debug, info, warn or error."`
@@ -83,8 +85,10 @@ func (c serveCommand) config(log *slog.Logger) target.Config {
 		AdminToken: c.AdminToken, Record: c.Record, Trace: c.Trace, Log: log,
 	}
 	if c.StallBefore != "" {
-		cfg.Stall = &steps.Stall{SKU: c.StallSKU, Step: c.StallBefore, Length: c.StallFor,
-			Probability: c.StallProbability, Seed: c.StallSeed}
+		cfg.Stall = &steps.Stall{
+			Kind: steps.Kind(c.StallKind), SKU: c.StallSKU, Steps: strings.Split(c.StallBefore, ", "),
+			Length: c.StallFor, Least: c.StallLeast, Probability: c.StallProbability, Seed: c.StallSeed,
+		}
 	}
 	return cfg
 }

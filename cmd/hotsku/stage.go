@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -11,6 +12,7 @@ import (
 	"sync"
 
 	"github.com/hotsku/hotsku/bench"
+	"github.com/hotsku/hotsku/results"
 	"github.com/hotsku/hotsku/target/stack"
 )
 
@@ -69,7 +71,9 @@ func (s *stage) command(executable, name string, setting bench.Setting) stack.Co
 		args = append(args, "--trace")
 	}
 	if stall := scenario.Stall; stall != nil {
-		args = append(args, "--stall-sku="+setting.SKU, "--stall-before="+stall.Before, "--stall-for="+stall.For.String(),
+		args = append(args, "--stall-sku="+setting.SKU, "--stall-before="+stall.Before,
+			"--stall-kind="+string(cmp.Or(stall.Kind, results.StallOrder)),
+			"--stall-for="+stall.For.String(), "--stall-least="+stall.Least.String(),
 			fmt.Sprintf("--stall-probability=%g", stall.Probability), fmt.Sprintf("--stall-seed=%d", setting.Seed))
 	}
 	return stack.Command{
