@@ -104,6 +104,7 @@ func (c plansCommand) Run(to stream) error {
 		if err != nil {
 			return err
 		}
+		p.Strategies = expand(p.Strategies)
 		t.AppendRow(table.Row{name, p.Blocks * len(p.Strategies) * len(p.Scenarios), bench.TimeOf(p), p.Doc})
 	}
 	t.Render()

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 
@@ -81,9 +82,16 @@ func (s *stage) command(executable, name string, setting bench.Setting) stack.Co
 		Env: []string{
 			fmt.Sprintf("GOMAXPROCS=%d", replicaProcs(s.replicas)),
 			"HOTSKU_MYSQL_DSN=" + s.stack.DSN(), "HOTSKU_REDIS_ADDR=" + s.stack.Redis().URL(),
-			"HOTSKU_ADMIN_TOKEN=" + s.token,
+			"HOTSKU_REDIS_NODES=" + strings.Join(nodeURLs(s.stack), ","), "HOTSKU_ADMIN_TOKEN=" + s.token,
 		},
 	}
+}
+
+func nodeURLs(s *stack.Stack) (urls []string) {
+	for _, node := range s.RedisNodes() {
+		urls = append(urls, node.URL())
+	}
+	return urls
 }
 
 // replicaProcs is the GOMAXPROCS of each replica: its share of the cores, as a container's limit would give it.
@@ -116,7 +124,7 @@ func redact(args []string) []string {
 	hide := false
 	for i, arg := range args {
 		name, _, joined := strings.Cut(arg, "=")
-		secret := name == "--mysql-dsn" || name == "--redis-addr" || name == "--admin-token"
+		secret := slices.Contains([]string{"--mysql-dsn", "--redis-addr", "--redis-nodes", "--admin-token"}, name)
 		switch {
 		case hide:
 			shown[i] = "…"
