@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"runtime"
@@ -72,7 +73,15 @@ func fault(s results.Scenario) string {
 	if s.Stall == nil {
 		return "none"
 	}
-	return fmt.Sprintf("%g %% of orders stall %v before %s", 100*s.Stall.Probability, s.Stall.For, s.Stall.Before)
+	length := s.Stall.For.String()
+	if s.Stall.Least > 0 {
+		length = fmt.Sprintf("%v to %v", s.Stall.Least, s.Stall.For)
+	}
+	does := map[results.StallKind]string{
+		results.StallReplica: "freeze their replica for " + length,
+		results.StallMemory:  "make Redis lose its memory, and stall " + length + ",",
+	}[s.Stall.Kind]
+	return fmt.Sprintf("%g %% of orders %s before %s", 100*s.Stall.Probability, cmp.Or(does, "stall "+length), s.Stall.Before)
 }
 
 type plansCommand struct {
@@ -95,6 +104,7 @@ func (c plansCommand) Run(to stream) error {
 		if err != nil {
 			return err
 		}
+		p.Strategies = expand(p.Strategies)
 		t.AppendRow(table.Row{name, p.Blocks * len(p.Strategies) * len(p.Scenarios), bench.TimeOf(p), p.Doc})
 	}
 	t.Render()

@@ -16,6 +16,7 @@ import (
 
 	"github.com/hotsku/hotsku/plots"
 	"github.com/hotsku/hotsku/results"
+	"github.com/hotsku/hotsku/target/steps"
 )
 
 func main() {
@@ -36,6 +37,15 @@ type commands struct {
 	Serve      serveCommand      `cmd:"" help:"Run one replica of the checkout service."`
 	Version    versionCommand    `cmd:"" help:"Print the version."`
 	Warden     wardenCommand     `cmd:"" hidden:"" help:"Clean up after a parent that was killed (started by load)."`
+}
+
+// stallKinds lists the kinds of stall as a flag's values.
+func stallKinds() string {
+	var kinds []string
+	for _, k := range steps.Kinds() {
+		kinds = append(kinds, string(k))
+	}
+	return strings.Join(kinds, ",")
 }
 
 const description = `hotsku measures how a checkout guards a hot SKU, and what each way costs.
@@ -88,7 +98,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (code int
 		}
 	}()
 	parser, err := kong.New(&commands{}, kong.Name("hotsku"), kong.Description(description),
-		kong.Writers(stdout, stderr), kong.Exit(func(code int) { panic(quit(code)) }),
+		kong.Vars{"stall_kinds": stallKinds()}, kong.Writers(stdout, stderr), kong.Exit(func(code int) { panic(quit(code)) }),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, FlagsLast: true}))
 	if err != nil {
 		panic(err) // the declarations above are wrong; every test would see it
