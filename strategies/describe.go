@@ -56,7 +56,7 @@ func Describe(name string) (Description, error) {
 	if _, err := Get(name); err != nil {
 		return Description{}, err
 	}
-	source, err := sources.ReadFile(fileOf(name))
+	source, err := sources.ReadFile(File(name))
 	if err != nil {
 		return Description{}, fmt.Errorf("strategy %s has no file of its own: %w", name, err)
 	}
@@ -65,7 +65,7 @@ func Describe(name string) (Description, error) {
 
 // describe is [Describe] for a strategy whose file holds source.
 func describe(name string, source []byte) (Description, error) {
-	file, typeName := fileOf(name), typeOf(name)
+	file, typeName := File(name), typeOf(name)
 	text, err := docOf(source, typeName)
 	if err != nil {
 		return Description{}, fmt.Errorf("%s: %w", file, err)
@@ -79,8 +79,8 @@ func describe(name string, source []byte) (Description, error) {
 	return d, nil
 }
 
-// fileOf returns the name of a strategy's file: lock_fence.go for lock-fence.
-func fileOf(name string) string { return strings.ReplaceAll(name, "-", "_") + ".go" }
+// File returns the name of the file of the strategy with the given name: lock_fence.go for lock-fence.
+func File(name string) string { return strings.ReplaceAll(name, "-", "_") + ".go" }
 
 // typeOf returns the name of a strategy's type: lockFence for lock-fence.
 func typeOf(name string) string {

@@ -95,7 +95,7 @@ func TestWhatADocCommentLacksIsNamedWithItsFile(t *testing.T) {
 }
 
 func TestDescribeKnowsOnlyStrategiesThatAreRegisteredAndHaveAFile(t *testing.T) {
-	if _, err := Describe("lock-fense"); err == nil || !strings.Contains(err.Error(), "did you mean lock-fence? there are ") {
+	if _, err := Describe("lock-fense"); err == nil || !strings.Contains(err.Error(), "did you mean lock-fence? There are ") {
 		t.Errorf("%v, want the names", err)
 	}
 	Register(Info{Name: "some-name", Doc: "does nothing", Safe: true, New: func(Env) (Strategy, error) { return nil, nil }})
@@ -116,7 +116,7 @@ func FuzzDescription(f *testing.F) {
 	}
 	add("my-way", []byte(described))
 	for _, name := range Names() {
-		source, err := sources.ReadFile(fileOf(name))
+		source, err := sources.ReadFile(File(name))
 		if err != nil {
 			f.Fatal(err)
 		}

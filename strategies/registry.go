@@ -60,12 +60,12 @@ func Names() []string {
 func Get(name string) (Info, error) {
 	i, ok := registry[name]
 	if !ok {
-		return Info{}, fmt.Errorf("no strategy is named %q; %sthere are %s", name, suggestion(name), strings.Join(Names(), ", "))
+		return Info{}, fmt.Errorf("no strategy is named %q; %s %s", name, suggestion(name), strings.Join(Names(), ", "))
 	}
 	return i, nil
 }
 
-// suggestion asks for the name that is nearest to a wrong one, or is empty if none is near.
+// suggestion introduces the list of names, after the one that is nearest to a wrong name, if one is near.
 func suggestion(wrong string) string {
 	best, fewest := "", len(wrong)/3+1
 	for _, name := range Names() {
@@ -74,9 +74,9 @@ func suggestion(wrong string) string {
 		}
 	}
 	if best == "" {
-		return ""
+		return "there are"
 	}
-	return "did you mean " + best + "? "
+	return "did you mean " + best + "? There are"
 }
 
 // edits is how many letters must be put in, taken out or changed to make b of a.

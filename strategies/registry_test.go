@@ -59,11 +59,11 @@ func TestGetNamesWhatThereIsAndWhatWasPerhapsMeant(t *testing.T) {
 		"nonsense":                       "",
 		"a way that nobody has heard of": "",
 	} {
-		want := fmt.Sprintf("no strategy is named %q; ", wrong)
+		want := "there are"
 		if meant != "" {
-			want += "did you mean " + meant + "? "
+			want = "did you mean " + meant + "? There are"
 		}
-		want += "there are " + strings.Join(Names(), ", ")
+		want = fmt.Sprintf("no strategy is named %q; %s %s", wrong, want, strings.Join(Names(), ", "))
 		if _, err := Get(wrong); err == nil || err.Error() != want {
 			t.Errorf("%v, want %s", err, want)
 		}
