@@ -12,7 +12,6 @@ import (
 
 	"github.com/hotsku/hotsku/bench"
 	"github.com/hotsku/hotsku/results"
-	"github.com/hotsku/hotsku/strategies"
 )
 
 // newTable returns a plain table that is printed to w by its Render.
@@ -24,32 +23,6 @@ func newTable(w io.Writer, header ...any) table.Writer {
 	t.Style().Options.SeparateColumns = false
 	t.AppendHeader(header)
 	return t
-}
-
-type strategiesCommand struct{}
-
-// Run prints what is registered.
-func (strategiesCommand) Run(to stream) error {
-	t := newTable(to.out, "strategy", "claims", "needs redis", "mechanism", "known to break in")
-	for _, i := range strategies.All() {
-		t.AppendRow(table.Row{i.Name, claim(i.Safe), yes(i.Redis), i.Doc, strings.Join(i.Breaks, ", ")})
-	}
-	t.Render()
-	return nil
-}
-
-func claim(safe bool) string {
-	if safe {
-		return "safe"
-	}
-	return "control"
-}
-
-func yes(b bool) string {
-	if b {
-		return "yes"
-	}
-	return "no"
 }
 
 type scenariosCommand struct{}
