@@ -29,10 +29,7 @@ func BenchmarkCheckout(b *testing.B) {
 		for _, contenders := range []int{1, 8, 64} {
 			b.Run(fmt.Sprintf("strategy=%s/contenders=%d", info.Name, contenders), func(b *testing.B) {
 				shop := newShop(b, 32)
-				s, err := info.New(shop.Env)
-				if err != nil {
-					b.Fatal(err)
-				}
+				s := shop.start(b, info)
 				sku := shop.sku(b, b.N)
 				b.ResetTimer()
 				times := shop.fight(b, s, sku, b.N, contenders)
@@ -86,6 +83,23 @@ func newShop(b *testing.B, connections int) shop {
 		DB: db, Redis: client, Nodes: nodes, Prefix: s.KeyPrefix(), Replica: "bench", Log: slog.New(slog.DiscardHandler),
 		Lease: strategies.LeaseSettings{TTL: 10 * time.Second, Wait: time.Minute, Retry: 5 * time.Millisecond},
 	}}
+}
+
+// start makes a strategy, whose work in the background ends with the benchmark.
+func (s shop) start(b *testing.B, info strategies.Info) strategies.Strategy {
+	b.Helper()
+	strategy, err := info.New(s.Env)
+	if err != nil {
+		b.Fatal(err)
+	}
+	if background, ok := strategy.(io.Closer); ok {
+		b.Cleanup(func() {
+			if err := background.Close(); err != nil {
+				b.Error(err)
+			}
+		})
+	}
+	return strategy
 }
 
 var skus atomic.Int64

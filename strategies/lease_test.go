@@ -67,11 +67,7 @@ func strategy(t *testing.T, name string, w world) strategies.Strategy {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := info.New(w.Env)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
+	return start(t, info, w.Env)
 }
 
 func TestALeaseThatIsTakenMakesAnOrderContended(t *testing.T) {
