@@ -140,10 +140,15 @@ func (e Env) writeOrders(ctx context.Context, tx *sql.Tx, orders []Order, receip
 	return nil
 }
 
+// querier is a transaction, or the pool.
+type querier interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}
+
 // orderIDs returns the ids of the orders with these keys. They are asked for, since nothing promises that a server gives
 // the rows of one INSERT consecutive ids: a cluster's do not.
-func orderIDs(ctx context.Context, tx *sql.Tx, keys []any) (map[string]int64, error) {
-	rows, err := tx.QueryContext(ctx, `SELECT id, idempotency_key FROM orders WHERE idempotency_key IN (`+repeat("?", len(keys))+`)`, keys...)
+func orderIDs(ctx context.Context, db querier, keys []any) (map[string]int64, error) {
+	rows, err := db.QueryContext(ctx, `SELECT id, idempotency_key FROM orders WHERE idempotency_key IN (`+repeat("?", len(keys))+`)`, keys...)
 	if err != nil {
 		return nil, err
 	}
