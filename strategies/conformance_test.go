@@ -187,6 +187,7 @@ func TestEveryStrategyObeysTheRules(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
+					closing(t, s)
 					rule.check(t, w, s)
 				})
 			}
@@ -234,6 +235,7 @@ func TestSafeStrategiesSellTheStockAndNoMore(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			closing(t, s)
 			if sold := contend(t, w, s, 200, 16); sold != 100 {
 				t.Errorf("%d of 100 units acknowledged as sold", sold)
 			}
@@ -254,6 +256,7 @@ func TestNoGuardOversells(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	closing(t, s)
 	contend(t, w, s, 400, 16)
 	if sold, left := w.soldUnits(t), w.stock(t); sold <= 50 || left < 0 {
 		t.Errorf("the ledger has %d units of 50 and the row says %d: the control did not oversell, or not in silence", sold, left)
@@ -270,6 +273,7 @@ func TestRedisGoneMeansUnavailableAndFast(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		closing(t, s)
 		_, err = s.Checkout(t.Context(), strategies.Order{Key: w.sku + info.Name, SKU: w.sku, Quantity: 1, Customer: "c"})
 		if info.Redis && !errors.Is(err, strategies.ErrUnavailable) {
 			t.Errorf("%s: %v, want %v", info.Name, err, strategies.ErrUnavailable)

@@ -42,6 +42,7 @@ func strategy(t *testing.T, name string, w world) strategies.Strategy {
 	if err != nil {
 		t.Fatal(err)
 	}
+	closing(t, s)
 	return s
 }
 
