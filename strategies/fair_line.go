@@ -12,9 +12,9 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// A fairLine is where orders wait for the lease of a SKU, to be served in the order of their arrival. Whoever gives the lease
-// back hands it to the longest waiter in the same script, and a message tells that one: nobody polls, and a newcomer
-// cannot take a lease that somebody waits for.
+// A fairLine is where orders wait for the lease of a SKU, to be served in the order of their arrival. Whoever gives the
+// lease back hands it to the longest waiter in the same script, and a message tells that one: nobody polls, and no
+// newcomer takes a lease that somebody waits for.
 //
 // Messages can be lost, and holders die. So a waiter knows when the lease that it waits for will have ended, and asks
 // again then. A place in line is worth nothing once its owner must have given up, or when nobody hears the owner's

@@ -10,9 +10,9 @@ if not holder then
   if to == owner then return token end
   if not to then return grant(owner) end
 end
-if not redis.call('ZSCORE', line, place) then
-  local last = redis.call('ZRANGE', line, -1, -1, 'WITHSCORES')[2] or 0
-  redis.call('ZADD', line, math.max(now(), last + 1), place) -- the clock may have been set back
+local last = redis.call('ZRANGE', line, -1, -1, 'WITHSCORES')[2] or 0
+local arrival = math.max(now(), last + 1) -- the clock may have been set back
+if redis.call('ZADD', line, 'NX', arrival, place) == 1 then
   redis.call('PEXPIRE', line, life)
 end
 local left = redis.call('PTTL', lease) + 1 -- then it is over

@@ -27,7 +27,7 @@ func init() {
 // no command is needed to take it up. The UPDATE is that of lock-fence: … AND stock >= n AND fence < token.
 //
 // Guarantee: never oversells, whatever becomes of the lease, and a late holder is refused. As long as Redis keeps its
-// memory no order is overtaken by one that came later and hears of its lease as well as it does.
+// memory and its messages arrive, the lease is granted in the order of arrival.
 //
 // What breaks it: nothing makes it oversell. A holder that dies, a waiter that was granted the lease and does not take it
 // up, and a message that is lost cost one lease each; a process that hangs costs another one for each of its waiters only
@@ -42,9 +42,9 @@ func init() {
 // Pick it when the order of arrival is part of what is sold, or when no customer may be left to chance: under lock-fence
 // the lucky wait for nobody, and the others many times the median.
 //
-// Known users: Redisson's RFairLock, which queues its waiters in Redis and wakes them by messages (Redisson's wiki,
-// "Distributed locks and synchronizers"); it waits 5 s for each waiter that died, and redisson issues 2883, 3730 and 6150 tell
-// of lines that stood still. Of a shop none known.
+// Known users: Redisson's RFairLock queues its waiters in Redis and wakes them by messages (Redisson's wiki, "Distributed
+// locks and synchronizers"). It waits 5 s for each waiter that died; redisson issues 2883, 3730 and 6150 tell of lines that
+// stood still. Of a shop none known.
 type fairLockFence struct{ fairLine }
 
 var (

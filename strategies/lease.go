@@ -23,9 +23,10 @@ type LeaseSettings struct {
 	Retry time.Duration
 	// Laravel, unless empty, makes the lease of a SKU the very lock that PHP's Cache::lock($sku, …) takes: the key is
 	// Laravel + SKU, where Laravel is the connection's prefix and the cache's prefix joined, such as
-	// "laravel_database_laravel_cache_:". Both sides set the key by SET NX to a random owner and release it by comparing the
-	// owner, so that either keeps the other out. A holder in PHP draws no fencing token: fence its writes, too, or make them
-	// conditional. On a Redis cluster the key would have to share a hash slot with the fence's.
+	// "laravel_database_laravel_cache_:". Up to version 10 Laravel puts a colon behind the cache's prefix, later ones do not;
+	// the key of a lock that is held tells. Both sides set the key by SET NX to a random owner and release it by comparing
+	// the owner, so that either keeps the other out. A holder in PHP draws no fencing token: fence its writes, too, or make
+	// them conditional. On a Redis cluster the key would have to share a hash slot with the fence's.
 	Laravel string
 }
 

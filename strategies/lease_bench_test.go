@@ -88,7 +88,8 @@ func leaseEnv(t testing.TB) (Env, *counter) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	options.MaxRetries, options.PoolSize, options.ContextTimeoutEnabled = -1, 128, true
+	name := fmt.Sprintf("test-%d", time.Now().UnixNano())
+	options.ClientName, options.MaxRetries, options.PoolSize, options.ContextTimeoutEnabled = name, -1, 128, true
 	client := redis.NewClient(options)
 	t.Cleanup(func() {
 		if err := client.Close(); err != nil {
@@ -98,7 +99,7 @@ func leaseEnv(t testing.TB) (Env, *counter) {
 	counted := &counter{steps: map[string]int64{}}
 	client.AddHook(counted)
 	return Env{
-		Redis: client, Prefix: fmt.Sprintf("%stest-%d:", s.KeyPrefix(), time.Now().UnixNano()), Log: slog.New(slog.DiscardHandler),
+		Redis: client, Prefix: s.KeyPrefix() + name + ":", Log: slog.New(slog.DiscardHandler),
 		Lease: LeaseSettings{TTL: 10 * time.Second, Wait: time.Minute, Retry: 4 * time.Millisecond},
 	}, counted
 }

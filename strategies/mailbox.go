@@ -29,7 +29,10 @@ type mailbox struct {
 
 // newMailbox returns a mailbox on a channel of its own. It subscribes at the first use.
 func (e Env) newMailbox() *mailbox {
-	return &mailbox{redis: e.Redis, channel: e.Prefix + "mail:" + rand.Text(), waiting: map[string]chan string{}, gap: make(chan struct{})}
+	return &mailbox{
+		redis: e.Redis, channel: e.Prefix + "mail:" + rand.Text(),
+		waiting: map[string]chan string{}, gap: make(chan struct{}),
+	}
 }
 
 // subscribeTimeout bounds the wait for Redis to confirm the subscription.
@@ -94,7 +97,7 @@ func (m *mailbox) deliver(message string) {
 }
 
 // missed returns a channel that is closed once messages may have been missed, because the connection was lost and made
-// anew. What was published before missed was called may have been missed, too.
+// anew. Call it before asking for what a message would have told: so no loss goes unnoticed in between.
 func (m *mailbox) missed() <-chan struct{} {
 	m.mu.Lock()
 	defer m.mu.Unlock()
