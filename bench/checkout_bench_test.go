@@ -30,6 +30,7 @@ func BenchmarkCheckout(b *testing.B) {
 			b.Run(fmt.Sprintf("strategy=%s/contenders=%d", info.Name, contenders), func(b *testing.B) {
 				shop := newShop(b, 32)
 				s := shop.start(b, info)
+				shop.fight(b, s, shop.sku(b, 2*contenders), 2*contenders, contenders) // opens the connections
 				sku := shop.sku(b, b.N)
 				b.ResetTimer()
 				times := shop.fight(b, s, sku, b.N, contenders)

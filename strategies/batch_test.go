@@ -20,9 +20,9 @@ import (
 	"github.com/hotsku/hotsku/target/steps"
 )
 
-// A crowd sends orders to the strategy batch one behind the other, and sees every step that is taken for them. A step is
+// A stand sends orders to the strategy batch one behind the other, and sees every step that is taken for them. A step is
 // called by the number of the order for which it is taken, and by its name: "0: begin".
-type crowd struct {
+type stand struct {
 	world
 	strategy strategies.Strategy
 	pool     *sql.DB // the strategy's
@@ -33,9 +33,9 @@ type crowd struct {
 	merged int // how often the strategy told of it
 }
 
-var _ steps.Observer = (*crowd)(nil)
+var _ steps.Observer = (*stand)(nil)
 
-func (c *crowd) Before(s *steps.Step) {
+func (c *stand) Before(s *steps.Step) {
 	step := strings.TrimPrefix(s.Order.Key, c.sku+"/") + ": " + s.Name
 	c.mu.Lock()
 	c.steps = append(c.steps, step)
@@ -47,12 +47,12 @@ func (c *crowd) Before(s *steps.Step) {
 	}
 }
 
-func (c *crowd) After(*steps.Step) {}
+func (c *stand) After(*steps.Step) {}
 
-// newCrowd puts stock units on sale. The strategy gets a pool of so many connections.
-func newCrowd(t *testing.T, stock, connections int) *crowd {
+// newStand puts stock units on sale. The strategy gets a pool of so many connections.
+func newStand(t *testing.T, stock, connections int) *stand {
 	t.Helper()
-	c := &crowd{world: newWorld(t, stock), at: map[string]func(){}}
+	c := &stand{world: newWorld(t, stock), at: map[string]func(){}}
 	var err error
 	if c.pool, err = target.OpenDatabase(stacktest.Start(t).DSN(), connections, c); err != nil {
 		t.Fatal(err)
@@ -79,7 +79,7 @@ func newCrowd(t *testing.T, stock, connections int) *crowd {
 }
 
 // hold makes a step wait: reached returns when it is about to be sent, goOn lets it be sent.
-func (c *crowd) hold(t *testing.T, step string) (reached, goOn func()) {
+func (c *stand) hold(t *testing.T, step string) (reached, goOn func()) {
 	t.Helper()
 	here, on := make(chan struct{}), make(chan struct{})
 	goOn = sync.OnceFunc(func() { close(on) })
@@ -100,7 +100,7 @@ type sent struct {
 }
 
 // send sends an order and does not wait for anything.
-func (c *crowd) send(t *testing.T, o strategies.Order) *sent {
+func (c *stand) send(t *testing.T, o strategies.Order) *sent {
 	ctx, cancel := context.WithCancel(t.Context())
 	s := &sent{Order: o, leave: cancel, done: make(chan struct{})}
 	go func() {
@@ -116,7 +116,7 @@ func (c *crowd) send(t *testing.T, o strategies.Order) *sent {
 }
 
 // queue sends orders one behind the other, the next when the one before stands in the line, which somebody leads.
-func (c *crowd) queue(t *testing.T, orders ...strategies.Order) (all []*sent) {
+func (c *stand) queue(t *testing.T, orders ...strategies.Order) (all []*sent) {
 	t.Helper()
 	waiting := strategies.BatchWaiting(c.strategy, orders[0].SKU)
 	for _, o := range orders {
@@ -128,7 +128,7 @@ func (c *crowd) queue(t *testing.T, orders ...strategies.Order) (all []*sent) {
 }
 
 // batch sends orders so that they become one batch, the first of which leads. The steps of the batch are the first one's.
-func (c *crowd) batch(t *testing.T, orders ...strategies.Order) []*sent {
+func (c *stand) batch(t *testing.T, orders ...strategies.Order) []*sent {
 	t.Helper()
 	reached, goOn := c.hold(t, strings.TrimPrefix(orders[0].Key, c.sku+"/")+": begin")
 	all := []*sent{c.send(t, orders[0])}
@@ -156,7 +156,7 @@ func (s *sent) position() (int64, error) {
 
 // wantPositions waits for orders and compares their positions; 0 stands for sold out. What was sold must stand in the ledger
 // as the receipts say, with its outbox rows, and nothing else.
-func (c *crowd) wantPositions(t *testing.T, orders []*sent, want ...int64) {
+func (c *stand) wantPositions(t *testing.T, orders []*sent, want ...int64) {
 	t.Helper()
 	var sold int64
 	for i, s := range orders {
@@ -174,7 +174,7 @@ func (c *crowd) wantPositions(t *testing.T, orders []*sent, want ...int64) {
 	}
 }
 
-func (c *crowd) wantRows(t *testing.T, s *sent) {
+func (c *stand) wantRows(t *testing.T, s *sent) {
 	t.Helper()
 	if n := c.number(t, `
 		SELECT COUNT(*) FROM orders WHERE id = ? AND sku = ? AND quantity = ? AND position = ? AND customer = ?
@@ -187,7 +187,7 @@ func (c *crowd) wantRows(t *testing.T, s *sent) {
 	}
 }
 
-func (c *crowd) wantSteps(t *testing.T, want ...string) {
+func (c *stand) wantSteps(t *testing.T, want ...string) {
 	t.Helper()
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -196,7 +196,7 @@ func (c *crowd) wantSteps(t *testing.T, want ...string) {
 	}
 }
 
-func (c *crowd) wantLeft(t *testing.T, want int64) {
+func (c *stand) wantLeft(t *testing.T, want int64) {
 	t.Helper()
 	if left := c.stock(t); left != want {
 		t.Errorf("%d left, want %d", left, want)
@@ -212,7 +212,7 @@ func surelyNotSold(err error) bool {
 func TestABatchOfOneTakesTheStepsOfDBConditional(t *testing.T) {
 	var want []string
 	for _, name := range []string{"db-conditional", "batch"} {
-		c := newCrowd(t, 2, 1)
+		c := newStand(t, 2, 1)
 		env := c.world
 		env.DB = c.pool
 		s := strategy(t, name, env)
@@ -229,7 +229,7 @@ func TestABatchOfOneTakesTheStepsOfDBConditional(t *testing.T) {
 }
 
 func TestOrdersThatComeDuringATransactionAreTheNextBatch(t *testing.T) {
-	c := newCrowd(t, 100, 2)
+	c := newStand(t, 100, 2)
 	reached, goOn := c.hold(t, "0: update inventory")
 	orders := []*sent{c.send(t, c.order(0, 1))}
 	reached()
@@ -246,14 +246,14 @@ func TestOrdersThatComeDuringATransactionAreTheNextBatch(t *testing.T) {
 }
 
 func TestOrdersThatComeBeforeBEGINIsAnsweredAreInTheBatch(t *testing.T) {
-	c := newCrowd(t, 100, 2)
+	c := newStand(t, 100, 2)
 	orders := c.batch(t, c.order(0, 2), c.order(1, 1), c.order(2, 1))
 	c.wantPositions(t, orders, 2, 3, 4)
 	c.wantSteps(t, "0: begin", "0: update inventory", "0: insert orders", "0: select orders", "0: insert outbox", "0: commit")
 }
 
 func TestABatchIsBounded(t *testing.T) {
-	c := newCrowd(t, 1000, 2)
+	c := newStand(t, 1000, 2)
 	reached, goOn := c.hold(t, "0: update inventory")
 	orders := []*sent{c.send(t, c.order(0, 1))}
 	reached()
@@ -270,7 +270,7 @@ func TestABatchIsBounded(t *testing.T) {
 }
 
 func TestASKUDoesNotWaitForAnother(t *testing.T) {
-	c := newCrowd(t, 5, 2)
+	c := newStand(t, 5, 2)
 	other := newWorld(t, 5)
 	reached, goOn := c.hold(t, "0: update inventory")
 	held := c.send(t, c.order(0, 1))
@@ -284,7 +284,7 @@ func TestASKUDoesNotWaitForAnother(t *testing.T) {
 
 // The ids of one INSERT need not follow each other by one: on a cluster they do not.
 func TestReceiptsHaveTheirOwnIDsOnACluster(t *testing.T) {
-	c := newCrowd(t, 100, 1)
+	c := newStand(t, 100, 1)
 	if _, err := c.pool.ExecContext(t.Context(), `SET SESSION auto_increment_increment = 7`); err != nil {
 		t.Fatal(err)
 	}
@@ -296,7 +296,7 @@ func TestReceiptsHaveTheirOwnIDsOnACluster(t *testing.T) {
 }
 
 func TestAtTheEdgeOrdersAreSoldInTheOrderOfArrivalToThoseWhoFit(t *testing.T) {
-	c := newCrowd(t, 10, 2)
+	c := newStand(t, 10, 2)
 	orders := c.batch(t, c.order(0, 1), c.order(1, 4), c.order(2, 6), c.order(3, 3), c.order(4, 2), c.order(5, 1))
 	c.wantPositions(t, orders, 1, 5, 0, 8, 10, 0)
 	c.wantLeft(t, 0)
@@ -310,7 +310,7 @@ func TestAtTheEdgeOrdersAreSoldInTheOrderOfArrivalToThoseWhoFit(t *testing.T) {
 }
 
 func TestOneTransactionTellsAWholeBatchThatItIsSoldOut(t *testing.T) {
-	c := newCrowd(t, 1, 2)
+	c := newStand(t, 1, 2)
 	c.wantPositions(t, c.batch(t, c.order(0, 2), c.order(1, 3), c.order(2, 2), c.order(3, 2)), 0, 0, 0, 0)
 	c.wantLeft(t, 1)
 	c.wantSteps(t, "0: begin", "0: update inventory", "0: select inventory", "0: rollback")
@@ -320,7 +320,7 @@ func TestOneTransactionTellsAWholeBatchThatItIsSoldOut(t *testing.T) {
 }
 
 func TestABatchForASKUThatIsNotThereIsUnknownToAll(t *testing.T) {
-	c := newCrowd(t, 1, 2)
+	c := newStand(t, 1, 2)
 	c.sku += "-not"
 	for _, s := range c.batch(t, c.order(0, 1), c.order(1, 1)) {
 		if _, err := s.position(); !errors.Is(err, strategies.ErrUnknownSKU) {
@@ -333,7 +333,7 @@ func TestABatchForASKUThatIsNotThereIsUnknownToAll(t *testing.T) {
 func TestAtTheEdgeTheRowIsLocked(t *testing.T) {
 	for _, level := range []string{"REPEATABLE READ", "READ COMMITTED"} {
 		t.Run(level, func(t *testing.T) {
-			c := newCrowd(t, 3, 1)
+			c := newStand(t, 3, 1)
 			if _, err := c.pool.ExecContext(t.Context(), `SET SESSION TRANSACTION ISOLATION LEVEL `+level); err != nil {
 				t.Fatal(err)
 			}
@@ -393,7 +393,7 @@ func TestOnlyTheDuplicatesOfABatchAreRefused(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := newCrowd(t, 10, 2)
+			c := newStand(t, 10, 2)
 			for _, n := range row.before {
 				if _, err := c.strategy.Checkout(t.Context(), c.order(n, 1)); err != nil {
 					t.Fatal(err)
@@ -410,7 +410,7 @@ func TestOnlyTheDuplicatesOfABatchAreRefused(t *testing.T) {
 }
 
 // wantDuplicates waits for orders and compares their positions; 0 stands for a duplicate.
-func (c *crowd) wantDuplicates(t *testing.T, orders []*sent, want []int64) {
+func (c *stand) wantDuplicates(t *testing.T, orders []*sent, want []int64) {
 	t.Helper()
 	for i, s := range orders {
 		position, err := s.position()
@@ -424,7 +424,7 @@ func (c *crowd) wantDuplicates(t *testing.T, orders []*sent, want []int64) {
 }
 
 func TestADuplicateThatComesBetweenTheTriesIsRefusedAlone(t *testing.T) {
-	c := newCrowd(t, 10, 2)
+	c := newStand(t, 10, 2)
 	other := strategy(t, "db-conditional", c.world)
 	sell := func(n int) {
 		if _, err := other.Checkout(t.Context(), c.order(n, 1)); err != nil {
@@ -442,7 +442,7 @@ func TestADuplicateThatComesBetweenTheTriesIsRefusedAlone(t *testing.T) {
 }
 
 func TestAnOrderThatTheDatabaseRefusesIsRefusedAlone(t *testing.T) {
-	c := newCrowd(t, 10, 2)
+	c := newStand(t, 10, 2)
 	long := c.order(1, 1)
 	long.Customer = strings.Repeat("x", 65)
 	orders := c.batch(t, c.order(0, 1), long, c.order(2, 2))
@@ -453,7 +453,7 @@ func TestAnOrderThatTheDatabaseRefusesIsRefusedAlone(t *testing.T) {
 }
 
 func TestAnOrderThatLeavesTheLineIsLeftOut(t *testing.T) {
-	c := newCrowd(t, 10, 2)
+	c := newStand(t, 10, 2)
 	reached, goOn := c.hold(t, "0: update inventory")
 	first := c.send(t, c.order(0, 1))
 	reached()
@@ -470,7 +470,7 @@ func TestAnOrderThatLeavesTheLineIsLeftOut(t *testing.T) {
 }
 
 func TestALeaderThatLeavesBeforeItsBatchHasBegunIsLeftOutAlone(t *testing.T) {
-	c := newCrowd(t, 10, 2)
+	c := newStand(t, 10, 2)
 	reached, goOn := c.hold(t, "0: begin")
 	orders := []*sent{c.send(t, c.order(0, 1))}
 	reached()
@@ -484,7 +484,7 @@ func TestALeaderThatLeavesBeforeItsBatchHasBegunIsLeftOutAlone(t *testing.T) {
 }
 
 func TestWhoeverLeavesABatchThatHasBegunIsToldWhatBecameOfIt(t *testing.T) {
-	c := newCrowd(t, 3, 2)
+	c := newStand(t, 3, 2)
 	reached, goOn := c.hold(t, "0: update inventory")
 	orders := c.batch(t, c.order(0, 1), c.order(1, 3), c.order(2, 2))
 	reached()
@@ -497,7 +497,7 @@ func TestWhoeverLeavesABatchThatHasBegunIsToldWhatBecameOfIt(t *testing.T) {
 
 // When BEGIN fails, those who wait are told at once, and not one by one.
 func TestADatabaseThatIsGoneIsUnavailableToAllWhoWait(t *testing.T) {
-	c := newCrowd(t, 10, 2)
+	c := newStand(t, 10, 2)
 	reached, goOn := c.hold(t, "0: update inventory")
 	first := c.send(t, c.order(0, 1))
 	reached()
@@ -515,7 +515,7 @@ func TestADatabaseThatIsGoneIsUnavailableToAllWhoWait(t *testing.T) {
 }
 
 func TestAnErrorBeforeCOMMITSellsNothingToTheBatch(t *testing.T) {
-	c := newCrowd(t, 10, 1)
+	c := newStand(t, 10, 1)
 	kill := c.killer(t)
 	c.at["0: insert outbox"] = kill
 	for _, s := range c.batch(t, c.order(0, 1), c.order(1, 2), c.order(2, 1)) {
@@ -527,7 +527,7 @@ func TestAnErrorBeforeCOMMITSellsNothingToTheBatch(t *testing.T) {
 }
 
 func TestAnErrorOfCOMMITIsUnknownToTheBatch(t *testing.T) {
-	c := newCrowd(t, 3, 1)
+	c := newStand(t, 3, 1)
 	kill := c.killer(t)
 	c.at["0: commit"] = kill
 	for _, s := range c.batch(t, c.order(0, 1), c.order(1, 4), c.order(2, 1)) {
@@ -539,7 +539,7 @@ func TestAnErrorOfCOMMITIsUnknownToTheBatch(t *testing.T) {
 }
 
 // killer returns a function that ends the only connection of the strategy's pool, and waits until it is gone.
-func (c *crowd) killer(t *testing.T) func() {
+func (c *stand) killer(t *testing.T) func() {
 	t.Helper()
 	var id int64
 	if err := c.pool.QueryRowContext(t.Context(), `SELECT CONNECTION_ID()`).Scan(&id); err != nil {
@@ -556,7 +556,7 @@ func (c *crowd) killer(t *testing.T) func() {
 }
 
 func TestAPanicDoesNotBlockTheSKU(t *testing.T) {
-	c := newCrowd(t, 10, 2)
+	c := newStand(t, 10, 2)
 	c.at["0: insert orders"] = func() { panic("planted") }
 	orders := c.batch(t, c.order(0, 1), c.order(1, 1), c.order(2, 1))
 	if _, err := orders[0].position(); err == nil || err.Error() != "panic: planted" {
@@ -573,7 +573,7 @@ func TestAPanicDoesNotBlockTheSKU(t *testing.T) {
 func TestAStalledBatchHoldsUpNobodyForLongerThanALease(t *testing.T) {
 	for _, stalled := range []string{"0: begin", "0: update inventory"} {
 		t.Run(stalled, func(t *testing.T) {
-			c := newCrowd(t, 10, 2)
+			c := newStand(t, 10, 2)
 			own := c.world
 			own.DB, own.Lease.TTL = c.pool, time.Millisecond
 			c.strategy = strategy(t, "batch", own)
@@ -589,7 +589,7 @@ func TestAStalledBatchHoldsUpNobodyForLongerThanALease(t *testing.T) {
 }
 
 func TestABatchThatDoesNotEndHasAnUnknownOutcome(t *testing.T) {
-	c := newCrowd(t, 10, 2)
+	c := newStand(t, 10, 2)
 	strategies.SetBatchPatience(c.strategy, time.Millisecond)
 	reached, goOn := c.hold(t, "0: commit")
 	orders := c.batch(t, c.order(0, 1), c.order(1, 1), c.order(2, 1))

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -14,31 +13,9 @@ import (
 	"github.com/hotsku/hotsku/target/stack/stacktest"
 )
 
-// tally counts what strategies tell.
-type tally struct {
-	mu     sync.Mutex
-	counts map[strategies.EventKind]int
-}
-
-func (w *world) listen() *tally {
-	counted := &tally{counts: map[strategies.EventKind]int{}}
-	w.Tell = func(_ context.Context, e strategies.Event) {
-		counted.mu.Lock()
-		defer counted.mu.Unlock()
-		counted.counts[e.Kind]++
-	}
-	return counted
-}
-
-func (c *tally) of(kind strategies.EventKind) int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.counts[kind]
-}
-
 func TestAConflictIsToldAndTriedAgain(t *testing.T) {
 	w := newWorld(t, 5)
-	told := w.listen()
+	told := w.tallied(nil)
 	wake, lateErr := w.stalled(t, "optimistic", "update inventory", 0)
 	if _, err := strategy(t, "optimistic", w).Checkout(t.Context(), w.order(1, 2)); err != nil {
 		t.Fatal(err)
@@ -47,15 +24,16 @@ func TestAConflictIsToldAndTriedAgain(t *testing.T) {
 	if err := lateErr(); err != nil {
 		t.Errorf("the late order: %v; it should have been sold in its second transaction", err)
 	}
-	if sold, left := w.soldUnits(t), w.stock(t); sold != 3 || left != 2 || told.of(strategies.Conflict) != 1 {
-		t.Errorf("%d sold, %d left, %d conflicts told; want 3, 2 and 1", sold, left, told.of(strategies.Conflict))
+	if sold, left := w.soldUnits(t), w.stock(t); sold != 3 || left != 2 {
+		t.Errorf("%d sold and %d left, want 3 and 2", sold, left)
 	}
+	told.want(t, strategies.Conflict, 1)
 }
 
 // Both orders hold a shared lock on the row when the first wants to write: one of them is the deadlock's victim.
 func TestADeadlockIsToldAndTriedAgain(t *testing.T) {
 	w := newWorld(t, 5)
-	told := w.listen()
+	told := w.tallied(nil)
 	wake, firstErr := w.stalled(t, "serializable", "update inventory", 0)
 	second := make(chan error, 1)
 	s := strategy(t, "serializable", w)
@@ -68,9 +46,10 @@ func TestADeadlockIsToldAndTriedAgain(t *testing.T) {
 	if err := errors.Join(firstErr(), <-second); err != nil {
 		t.Error(err)
 	}
-	if sold, left := w.soldUnits(t), w.stock(t); sold != 3 || left != 2 || told.of(strategies.Deadlock) != 1 {
-		t.Errorf("%d sold, %d left, %d deadlocks told; want 3, 2 and 1", sold, left, told.of(strategies.Deadlock))
+	if sold, left := w.soldUnits(t), w.stock(t); sold != 3 || left != 2 {
+		t.Errorf("%d sold and %d left, want 3 and 2", sold, left)
 	}
+	told.want(t, strategies.Deadlock, 1)
 }
 
 // awaitUpdate returns as soon as some connection is busy with an UPDATE of this world's row. Whatever its transaction did
@@ -113,7 +92,7 @@ func (w world) patientFor(t *testing.T, seconds int) world {
 
 func TestALockWaitTimeoutIsToldAndTheOrderContended(t *testing.T) {
 	w := newWorld(t, 5).patientFor(t, 1)
-	told := w.listen()
+	told := w.tallied(nil)
 	w.Lease.Wait = time.Millisecond // no time for a second try
 	holder, err := w.DB.BeginTx(t.Context(), nil)
 	if err != nil {
@@ -126,9 +105,7 @@ func TestALockWaitTimeoutIsToldAndTheOrderContended(t *testing.T) {
 	if _, err := strategy(t, "for-update", w).Checkout(t.Context(), w.order(0, 1)); !errors.Is(err, strategies.ErrContended) {
 		t.Errorf("%v, want %v", err, strategies.ErrContended)
 	}
-	if n := told.of(strategies.LockWait); n != 1 {
-		t.Errorf("%d lock waits told, want 1", n)
-	}
+	told.want(t, strategies.LockWait, 1)
 	if sold := w.soldUnits(t); sold != 0 {
 		t.Errorf("%d units sold, want 0", sold)
 	}
@@ -136,16 +113,14 @@ func TestALockWaitTimeoutIsToldAndTheOrderContended(t *testing.T) {
 
 func TestAnAdvisoryLockThatIsTakenMakesAnOrderContended(t *testing.T) {
 	w := newWorld(t, 5)
-	told := w.listen()
+	told := w.tallied(nil)
 	wake, holderErr := w.stalled(t, "advisory-lock", "update inventory", 0)
 	impatient := w
 	impatient.Lease.Wait = 20 * time.Millisecond
 	if _, err := strategy(t, "advisory-lock", impatient).Checkout(t.Context(), w.order(1, 1)); !errors.Is(err, strategies.ErrContended) {
 		t.Errorf("%v, want %v", err, strategies.ErrContended)
 	}
-	if n := told.of(strategies.LockWait); n != 1 {
-		t.Errorf("%d lock waits told, want 1", n)
-	}
+	told.want(t, strategies.LockWait, 1)
 	wake()
 	if err := holderErr(); err != nil {
 		t.Error(err)
