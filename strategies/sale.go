@@ -54,16 +54,24 @@ func notSold(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil && !errors.Is(err, cause) {
 		err = errors.Join(err, cause)
 	}
-	for _, known := range []error{ErrSoldOut, ErrUnknownSKU, ErrDuplicate, ErrContended, ErrFenced, ErrUnavailable} {
-		if errors.Is(err, known) {
-			return err
-		}
+	if surelyNotSold(err) {
+		return err
 	}
 	switch mysqlError(err) {
 	case errDeadlock, errLockWaitTimeout, errRecordChanged, errLockNowait:
 		return fmt.Errorf("%w: %w", ErrContended, err)
 	}
 	return fmt.Errorf("%w: %w", ErrUnavailable, err)
+}
+
+// surelyNotSold reports whether err says so. An unknown outcome is neither that nor a sale.
+func surelyNotSold(err error) bool {
+	for _, known := range []error{ErrSoldOut, ErrUnknownSKU, ErrDuplicate, ErrContended, ErrFenced, ErrUnavailable} {
+		if errors.Is(err, known) {
+			return true
+		}
+	}
+	return false
 }
 
 // mysqlError returns the server's error number, or 0 if err did not come from the server.
