@@ -112,7 +112,7 @@ func (w world) left(t testing.TB, s strategies.Strategy) (left, sold int64) {
 	if !ok {
 		return w.stock(t), w.number(t, `SELECT sold FROM inventory WHERE sku = ?`, w.sku)
 	}
-	left, sold, err := keeper.Stock(t.Context(), w.sku)
+	left, sold, err := keeper.Stock(context.WithoutCancel(t.Context()), w.sku)
 	if err != nil {
 		t.Fatal(err)
 	}

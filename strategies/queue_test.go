@@ -202,8 +202,8 @@ func (w world) inLine(t testing.TB) int64 {
 
 func (w world) line() string { return w.Prefix + "queue:{" + w.sku + "}" }
 
-// forget makes Redis lose everything about the SKU.
-func (w world) forget(t testing.TB) {
+// forgetSKU makes Redis lose everything about the SKU.
+func (w world) forgetSKU(t testing.TB) {
 	t.Helper()
 	keys, err := w.Redis.Keys(t.Context(), w.Prefix+"*{"+w.sku+"}").Result()
 	if err == nil {
@@ -594,14 +594,6 @@ func (c unsureConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	return unsureConn{inner.(mysqlConn), c.commit}, nil
 }
 
-type mysqlConn interface {
-	driver.Conn
-	driver.ConnBeginTx
-	driver.ExecerContext
-	driver.QueryerContext
-	driver.NamedValueChecker
-}
-
 type unsureConn struct {
 	mysqlConn
 	commit func(driver.Tx) error
@@ -624,7 +616,7 @@ func TestOrdersThatRedisForgotAreQueuedAgain(t *testing.T) {
 	w.leads(t, "another")
 	p := w.process(t, nil)
 	waiting := p.send(t, w.order(0, 3))
-	w.forget(t) // the line and the other's leadership
+	w.forgetSKU(t) // the line and the other's leadership
 	if r := <-waiting; r.err != nil || r.Position != 3 || r.Fence != 1 {
 		t.Errorf("%+v, want the position 3", r)
 	}
@@ -638,7 +630,7 @@ func TestAnOrderThatWasQueuedAgainIsUnknownWhenItsTimeIsOver(t *testing.T) {
 	w.leads(t, "another")
 	p := w.process(t, nil)
 	waiting := p.send(t, w.order(0, 1))
-	w.forget(t)
+	w.forgetSKU(t)
 	w.leads(t, "another")
 	wantUnknown(t, (<-waiting).err)
 }
@@ -656,7 +648,7 @@ func TestALeaderWhoseLineAndGenerationAreForgottenSellsOnceAndHeals(t *testing.T
 	p := w.process(t, map[string]func(){"update inventory": stop})
 	inHand := p.send(t, w.order(3, 1))
 	<-reached
-	w.forget(t)
+	w.forgetSKU(t)
 	goOn()
 	if r := <-inHand; r.err != nil || r.Fence != 4 {
 		t.Errorf("the order in hand: %+v, want the generation 4, which no newer one has replaced", r)
