@@ -76,13 +76,13 @@ func TestRedisLosesItsMemoryBetweenSteps(t *testing.T) {
 				t.Run(name, func(t *testing.T) {
 					w := newWorld(t, stock).alone()
 					w.Lease.TTL, w.Lease.Wait = time.Second, 2*time.Second
-					sold, losses := w.sellWhileRedisForgets(t, info, 96)
-					t.Logf("%d units sold while Redis lost its memory %d times", sold, losses)
+					sold, unknown, losses := w.sellWhileRedisForgets(t, info, 96)
+					t.Logf("%d units sold and %d unknown while Redis lost its memory %d times", sold, unknown, losses)
 					if losses < 10 {
 						t.Errorf("Redis lost its memory %d times: the test proves nothing", losses)
 					}
-					if got := w.soldUnits(t); got != sold {
-						t.Errorf("%d units were acknowledged, and the ledger has %d", sold, got)
+					if got := w.soldUnits(t); got < sold || got > sold+unknown {
+						t.Errorf("%d units were acknowledged and %d are unknown, and the ledger has %d", sold, unknown, got)
 					}
 					if info.Safe || stock == 200 {
 						w.sellsTheRest(t, start(t, info, w.Env), stock, info.Safe)
@@ -95,10 +95,10 @@ func TestRedisLosesItsMemoryBetweenSteps(t *testing.T) {
 
 // sellWhileRedisForgets sends so many orders for one unit from 8 goroutines. Before every 13th step, whosever it is, Redis
 // loses its memory.
-func (w world) sellWhileRedisForgets(t *testing.T, info strategies.Info, orders int64) (sold, losses int64) {
+func (w world) sellWhileRedisForgets(t *testing.T, info strategies.Info, orders int64) (sold, unknown, losses int64) {
 	t.Helper()
 	const goroutines = 8
-	var steps, lost, bought, next atomic.Int64
+	var steps, lost, bought, unsure, next atomic.Int64
 	watched := w.watched(t, goroutines, func(string) {
 		if steps.Add(1)%13 == 0 {
 			lost.Add(1)
@@ -118,6 +118,8 @@ func (w world) sellWhileRedisForgets(t *testing.T, info strategies.Info, orders 
 					if left := w.unsold(t, s); left > 0 { // units never come back, so that there were some before
 						t.Errorf("order %d was told sold out, and %d units are left", n, left)
 					}
+				case info.Name == "queue" && !surelyNotSold(err): // the line was lost while a leader had read the order
+					unsure.Add(1)
 				case !meanwhile(err) && !errors.Is(err, strategies.ErrSoldOut):
 					t.Errorf("order %d: %v", n, err)
 				}
@@ -125,7 +127,7 @@ func (w world) sellWhileRedisForgets(t *testing.T, info strategies.Info, orders 
 		})
 	}
 	done.Wait()
-	return bought.Load(), lost.Load()
+	return bought.Load(), unsure.Load(), lost.Load()
 }
 
 // meanwhile reports whether an order may get this answer until a loss is healed.

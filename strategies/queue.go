@@ -56,15 +56,17 @@ type queue struct {
 	end     context.CancelFunc
 	running sync.WaitGroup
 
-	mu     sync.Mutex           // guards what follows
-	wanted map[string]time.Time // when a SKU's consumer was of use last; there is one for each SKU in here
+	mu      sync.Mutex           // guards what follows
+	wanted  map[string]time.Time // when a SKU's consumer was of use last; there is one for each SKU in here
+	trouble map[string]error     // why this process could not use its last leadership of a SKU, for want of the database
 }
 
 var _ Strategy = (*queue)(nil)
 
 func newQueue(e Env) *queue {
 	life, end := context.WithCancel(context.Background())
-	return &queue{Env: e, mail: e.newMailbox(), life: life, end: end, wanted: map[string]time.Time{}}
+	return &queue{Env: e, mail: e.newMailbox(), life: life, end: end,
+		wanted: map[string]time.Time{}, trouble: map[string]error{}}
 }
 
 const (
@@ -97,6 +99,9 @@ func (s *queue) Checkout(ctx context.Context, o Order) (Receipt, error) {
 		s.want(o.SKU)
 		if text, ok := w.listen(ctx, w.limit); ok {
 			return readReply(text)
+		}
+		if w.trouble = s.troubleWith(o.SKU); w.trouble != nil {
+			break // to wait for the database to come back would not be to fail closed
 		}
 	}
 	return s.leave(ctx, w)
@@ -141,8 +146,26 @@ func (s *queue) idle(sku string, last bool) bool {
 	}
 	if last {
 		delete(s.wanted, sku)
+		delete(s.trouble, sku)
 	}
 	return true
+}
+
+// note remembers how the last leadership of the SKU began in this process: with err, if the database is of no use.
+func (s *queue) note(sku string, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if errors.Is(err, ErrUnavailable) {
+		s.trouble[sku] = err
+	} else {
+		delete(s.trouble, sku)
+	}
+}
+
+func (s *queue) troubleWith(sku string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.trouble[sku]
 }
 
 // Close ends the consumers, which give their leaderships up, and the mailbox.
@@ -178,7 +201,9 @@ func (s *queue) lead(ctx context.Context, sku string) bool {
 		return false // another leads, or Redis is gone, which the orders notice themselves
 	}
 	defer s.release(ctx, l)
-	if err := s.register(ctx, l); err != nil {
+	err = s.register(ctx, l)
+	s.note(sku, err)
+	if err != nil {
 		s.raiseFence(ctx, sku, err)
 		s.Log.WarnContext(ctx, "the leadership cannot be had", "sku", sku, "generation", l.token, "error", err)
 		return false

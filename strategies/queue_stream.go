@@ -126,6 +126,8 @@ type waiter struct {
 	limit time.Time     // of the wait for a leader
 	entry string        // in the line; empty before it is there
 	again bool          // more than one entry was written, so that taking back the last proves nothing
+	// trouble is why this process could not lead, for want of the database, when the order gave up.
+	trouble error
 }
 
 // newWaiter returns the order as one that waits. Call forget when it does not any more.
@@ -191,8 +193,8 @@ func notExecuted(err error) bool {
 	return errors.As(err, &dial) && dial.Op == "dial" || errors.Is(err, redis.ErrPoolTimeout) || errors.As(err, &refused)
 }
 
-// withdraw tries to take an order out of the line. Its error matches [ErrContended] if it is out and no leader was ever
-// handed it, and none of the package's errors if Redis does not say. Without an error the order may be sold yet.
+// withdraw tries to take an order out of the line. Its error matches [ErrContended], or [ErrUnavailable] for want of the database, if
+// it is out and no leader was ever handed it, and none of the package's errors if Redis does not say. Without an error the order may be sold yet.
 func (s *queue) withdraw(ctx context.Context, w *waiter) error {
 	if w.entry == "" {
 		return fmt.Errorf("%w: no time to wait in line", ErrContended)
@@ -203,7 +205,10 @@ func (s *queue) withdraw(ctx context.Context, w *waiter) error {
 	if err != nil {
 		return fmt.Errorf("the outcome is unknown: take the order out of the line: %w", err)
 	}
-	if out == 1 && !w.again {
+	switch {
+	case out == 1 && !w.again && w.trouble != nil:
+		return fmt.Errorf("no leader read the order: %w", w.trouble)
+	case out == 1 && !w.again:
 		return fmt.Errorf("%w: no leader read the order in time", ErrContended)
 	}
 	return nil
