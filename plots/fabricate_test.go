@@ -80,10 +80,15 @@ func scenarios(n int) []results.Scenario {
 
 // fabricate makes a run of the given blocks with n orders a trial.
 func fabricate(tb testing.TB, seed uint64, blocks, n int, strategies []behaviour) *fabricated {
+	return fabricateIn(tb, scenarios(n), seed, blocks, n, strategies)
+}
+
+// fabricateIn makes a run in scenarios of its own.
+func fabricateIn(tb testing.TB, in []results.Scenario, seed uint64, blocks, n int, strategies []behaviour) *fabricated {
 	tb.Helper()
 	f := &fabricated{evidence: map[string]results.Evidence{}}
 	plan := results.Plan{
-		Name: "default", Doc: "Compare the strategies.", Seed: seed, Blocks: blocks, Retries: 1, Scenarios: scenarios(n),
+		Name: "default", Doc: "Compare the strategies.", Seed: seed, Blocks: blocks, Retries: 1, Scenarios: in,
 	}
 	for _, b := range strategies {
 		plan.Strategies = append(plan.Strategies, b.Name)
@@ -242,6 +247,29 @@ func many(n int) []behaviour {
 		all = append(all, b)
 	}
 	return all
+}
+
+// catalogueRun is all strategies of the catalogue, controls first, in five scenarios.
+func catalogueRun(tb testing.TB, blocks, n int) *fabricated {
+	in := scenarios(n)
+	for _, name := range []string{"frozen-replica", "lost-redis"} {
+		another := in[1]
+		another.Name, another.Doc = name, "Something else is broken."
+		in = append(in, another)
+	}
+	var all []behaviour
+	for _, family := range [][]string{firstWarm, firstCool} {
+		for i, name := range slices.Sorted(slices.Values(family)) {
+			b := behaviours[i%2]
+			if b.base += time.Duration(i) * 400 * time.Microsecond; &family[0] == &firstCool[0] {
+				b = behaviours[2+i%2]
+				b.base += time.Duration(i) * 700 * time.Microsecond
+			}
+			b.Name = name
+			all = append(all, b)
+		}
+	}
+	return fabricateIn(tb, in, 15, blocks, n, all)
 }
 
 // each changes every hit, and judges the trials anew.

@@ -103,7 +103,7 @@ func TestTheVerdictTableIsAsItWas(t *testing.T) {
 		"verdict.txt": Plain, "verdict-colored.txt": Colored, "verdict.md": Markdown,
 	} {
 		var out bytes.Buffer
-		if err := VerdictTable(&out, summary, style); err != nil {
+		if err := VerdictTable(&out, summary, style, 0); err != nil {
 			t.Fatal(err)
 		}
 		golden(t, name, out.Bytes())

@@ -134,7 +134,7 @@ func (r report) markdown() ([]byte, error) {
 
 func (r report) verdictMarkdown() (string, error) {
 	var out strings.Builder
-	err := VerdictTable(&out, r.Summary, Markdown)
+	err := VerdictTable(&out, r.Summary, Markdown, 0)
 	return strings.TrimRight(out.String(), "\n"), err
 }
 

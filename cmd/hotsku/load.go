@@ -301,7 +301,7 @@ func present(ctx context.Context, to stream, dir string, progress *progress) err
 		return environment(err)
 	}
 	record := folder.Run()
-	if err := plots.VerdictTable(to.out, results.Summarize(record, folder.Trials()), to.tableStyle()); err != nil {
+	if err := plots.VerdictTable(to.out, results.Summarize(record, folder.Trials()), to.tableStyle(), to.room()); err != nil {
 		return err
 	}
 	fmt.Fprintf(to.out, "\n%s\n", record.Verdict)
