@@ -205,6 +205,22 @@ func (f *fabricated) withAnomalies() *fabricated {
 	return f
 }
 
+// withEvents adds what the replicas of hotsku would have told of.
+func (f *fabricated) withEvents() *fabricated {
+	for i := range f.trials {
+		switch t := &f.trials[i]; t.Strategy.Name {
+		case "lock-fence":
+			t.Events = map[string]int64{"granted": 100, "fence-raised": 2}
+			if t.Strikes > 0 {
+				t.Frozen, t.Lost = results.Duration(t.Strikes*int64(t.Scenario.Stall.For)), 3
+			}
+		case "db-conditional":
+			t.Events = map[string]int64{"looked-again": 1234}
+		}
+	}
+	return f
+}
+
 // discard fails a gate of every trial that match names.
 func (f *fabricated) discard(match func(results.Trial) bool) *fabricated {
 	for i := range f.trials {

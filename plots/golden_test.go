@@ -46,7 +46,7 @@ func common(a, b []byte) []byte {
 
 // small is a run of few orders, with a discarded trial.
 func small(t *testing.T) *fabricated {
-	return fabricate(t, 7, 2, 240, behaviours).withAnomalies().discard(func(tr results.Trial) bool {
+	return fabricate(t, 7, 2, 240, behaviours).withAnomalies().withEvents().discard(func(tr results.Trial) bool {
 		return tr.Cell.Scenario == "sustain" && tr.Cell.Strategy == "lock-fence" && tr.Cell.Block == 2
 	})
 }

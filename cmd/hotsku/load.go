@@ -25,7 +25,7 @@ import (
 type loadCommand struct {
 	servers    `group:"Servers"`
 	Plan       string   `default:"default" help:"Built-in plan (see hotsku plans) or a YAML file."`
-	Strategies []string `placeholder:"NAME,…" help:"Run these strategies instead of the plan's."`
+	Strategies []string `placeholder:"NAME,…" help:"Run these strategies instead of the plan's; all, safe and controls stand for several."`
 	Scenarios  []string `placeholder:"NAME,…" help:"Run only these of the plan's scenarios."`
 	Blocks     *int     `placeholder:"N" help:"Run so many blocks instead of the plan's."`
 	Seed       uint64   `placeholder:"N" help:"Repeat the arrivals, stalls and order of the run with this seed; 0 draws one."`
