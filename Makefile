@@ -35,6 +35,7 @@ check: ## formatting, vet and the linter
 
 test: deps check build ## everything that CI runs: checks, tests with the race detector, every claim under real load
 	HOTSKU_REQUIRE_SERVICES=1 $(GO) test -race -timeout 12m ./...
+	$(GO) test -run Porcupine ./bench/audit # all its histories; the race detector watches one in twenty
 	bin/hotsku load --plan claims --out bin/claims
 
 bench: deps ## the microbenchmarks, COUNT=6 times each, into bin/bench.txt; half an hour (BENCH=regexp chooses)

@@ -40,7 +40,7 @@ func newWorld(t testing.TB, stock int) world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	client, err := target.OpenRedis(s.Redis().URL(), 64, nil)
+	client, err := target.OpenRedis(s.Redis().URL()+"?read_timeout=1m", 64, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +55,8 @@ func newWorld(t testing.TB, stock int) world {
 	}
 	w := world{sku: fmt.Sprintf("test-%d", time.Now().UnixNano()), Env: strategies.Env{
 		DB: db, Redis: client, Nodes: nodes, Prefix: s.KeyPrefix(), Replica: "test",
-		Lease: strategies.LeaseSettings{TTL: 10 * time.Second, Wait: 5 * time.Second, Retry: 2 * time.Millisecond},
+		// However slow the machine, every order gets its turn.
+		Lease: strategies.LeaseSettings{TTL: 10 * time.Second, Wait: 30 * time.Second, Retry: 2 * time.Millisecond},
 		Log:   slog.New(slog.DiscardHandler),
 	}}
 	w.exec(t, `INSERT INTO inventory (sku, stock) VALUES (?, ?)`, w.sku, stock)

@@ -1,6 +1,7 @@
 package target
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -61,27 +62,27 @@ func (l redisLog) Printf(ctx context.Context, format string, args ...any) {
 	}
 }
 
-// redisPatience is how long one command may take, connecting and waiting for a connection included. A checkout must have
-// failed closed within half a second, on a busy machine, too.
+// redisPatience is how long one command may take unless the URL says otherwise. A checkout must have failed closed within
+// half a second, on a busy machine, too.
 const redisPatience = 200 * time.Millisecond
 
 // patience is a hook that gives every command its own deadline. The client's timeouts are each for one part of the way
 // and add up.
-type patience struct{}
+type patience time.Duration
 
 func (patience) DialHook(next redis.DialHook) redis.DialHook { return next }
 
-func (patience) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+func (p patience) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
-		ctx, cancel := context.WithTimeout(ctx, redisPatience)
+		ctx, cancel := context.WithTimeout(ctx, time.Duration(p))
 		defer cancel()
 		return next(ctx, cmd)
 	}
 }
 
-func (patience) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+func (p patience) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return func(ctx context.Context, cmds []redis.Cmder) error {
-		ctx, cancel := context.WithTimeout(ctx, redisPatience)
+		ctx, cancel := context.WithTimeout(ctx, time.Duration(p))
 		defer cancel()
 		return next(ctx, cmds)
 	}
@@ -89,6 +90,9 @@ func (patience) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proces
 
 // OpenRedis returns a client for the given redis:// URL with at most connections connections, whose commands w, unless
 // nil, observes. It does not connect yet.
+//
+// One command may take 200 ms, connecting and waiting for a connection included, or as long as the URL's read_timeout says
+// (redis://host:port/0?read_timeout=1s): the other timeouts that it may name are not used.
 //
 // The client never repeats a command by itself: a reply lost once would otherwise decrement twice, or leave a lease
 // that nobody knows to hold. It heeds the context's deadline, which is not its default.
@@ -101,12 +105,13 @@ func OpenRedis(url string, connections int, w steps.Observer) (*redis.Client, er
 	o.DialerRetries = 1
 	o.ContextTimeoutEnabled = true
 	o.PoolSize = connections
-	o.DialTimeout = redisPatience
-	o.ReadTimeout = redisPatience
-	o.WriteTimeout = redisPatience
-	o.PoolTimeout = redisPatience
+	limit := cmp.Or(max(0, o.ReadTimeout), redisPatience)
+	o.DialTimeout = limit
+	o.ReadTimeout = limit
+	o.WriteTimeout = limit
+	o.PoolTimeout = limit
 	client := redis.NewClient(o)
-	client.AddHook(patience{})
+	client.AddHook(patience(limit))
 	if w != nil {
 		client.AddHook(steps.Hook(w, strategies.Scripts()))
 	}

@@ -30,13 +30,17 @@ func TestMain(m *testing.M) {
 
 const token = "the-token-of-this-test"
 
+// patience is how long an order may wait in a test whose subject is no limit: longer than the slowest machine needs.
+const patience = time.Minute
+
 // config returns the settings of a replica on the shared stack.
 func config(t testing.TB, strategy string) target.Config {
 	t.Helper()
 	s := stacktest.Start(t)
 	return target.Config{
-		Replica: "one", Strategy: strategy, Lease: strategies.DefaultLease(), Timeout: 4 * time.Second,
-		DSN: s.DSN(), DBConnections: 16, RedisURL: s.Redis().URL(), RedisPrefix: s.KeyPrefix(), RedisConnections: 32,
+		Replica: "one", Strategy: strategy, Timeout: patience,
+		Lease: strategies.LeaseSettings{TTL: patience, Wait: patience, Retry: 4 * time.Millisecond},
+		DSN:   s.DSN(), DBConnections: 16, RedisURL: s.Redis().URL() + "?read_timeout=1m", RedisPrefix: s.KeyPrefix(), RedisConnections: 32,
 		AdminToken: token, Record: true, Trace: true, Log: slog.New(slog.DiscardHandler),
 	}
 }
@@ -362,6 +366,28 @@ func silent(t *testing.T) string {
 	return "redis://" + l.Addr().String()
 }
 
+// crowd lets 50 customers buy at once, each of whom must get the status that is wanted, and returns how long the fastest took.
+func crowd(t *testing.T, address, sku string, want int) time.Duration {
+	t.Helper()
+	times := make([]time.Duration, 50)
+	var done sync.WaitGroup
+	for n := range times {
+		done.Go(func() {
+			from := time.Now()
+			got := buy(t, address, sku, fmt.Sprint(sku, "/", n), 1)
+			times[n] = time.Since(from)
+			if got.status != want {
+				t.Errorf("%d: %s; want %d", got.status, got.body, want)
+			}
+			if want == 503 && (got.header.Get("Retry-After") == "" || got.problem(t).Code != api.CodeUnavailable) {
+				t.Errorf("Retry-After %q: %s", got.header.Get("Retry-After"), got.body)
+			}
+		})
+	}
+	done.Wait()
+	return slices.Min(times)
+}
+
 func TestRedisGoneFailsClosed(t *testing.T) {
 	for where, url := range map[string]string{"refused": "redis://127.0.0.1:1", "frozen": silent(t)} {
 		for name, want := range map[string]int{"lock-only": 503, "lock-fence": 503, "db-conditional": 201} {
@@ -369,26 +395,16 @@ func TestRedisGoneFailsClosed(t *testing.T) {
 				cfg := config(t, name)
 				cfg.RedisURL = url
 				address := replica(t, cfg)
-				sku := newSKU(t, address, 100)
-				times := make([]time.Duration, 50)
-				var done sync.WaitGroup
-				for n := range times {
-					done.Go(func() {
-						from := time.Now()
-						got := buy(t, address, sku, fmt.Sprint(sku, "/", n), 1)
-						times[n] = time.Since(from)
-						if got.status != want {
-							t.Errorf("%d: %s; want %d", got.status, got.body, want)
-						}
-						if want == 503 && (got.header.Get("Retry-After") == "" || got.problem(t).Code != api.CodeUnavailable) {
-							t.Errorf("Retry-After %q: %s", got.header.Get("Retry-After"), got.body)
-						}
-					})
+				// A busy machine makes some of them late, and now and then all; a timeout that is too long always makes all late.
+				const limit = 500 * time.Millisecond
+				fastest := time.Hour
+				for range 3 {
+					if fastest = min(fastest, crowd(t, address, newSKU(t, address, 100), want)); fastest <= limit {
+						break
+					}
 				}
-				done.Wait()
-				// A busy machine makes some of them late; a timeout that is too long makes all of them late.
-				if fastest := slices.Min(times); want == 503 && fastest > 500*time.Millisecond {
-					t.Errorf("the fastest of %d refusals took %v, want 500ms at most", len(times), fastest)
+				if want == 503 && fastest > limit {
+					t.Errorf("the fastest refusal of three crowds took %v, want %v at most", fastest, limit)
 				}
 				if ready := send(t, "GET", address+api.PathReady, ""); (ready.status == 200) != (want == 201) {
 					t.Errorf("/readyz: %d %s", ready.status, ready.body)

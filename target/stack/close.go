@@ -9,7 +9,7 @@ import (
 )
 
 // closeLimit bounds how long Close waits for replicas that were asked to end, before it kills them.
-const closeLimit = 5 * time.Second
+const closeLimit = 10 * time.Second
 
 // Close ends the replicas and the private servers, removes the private folder and dismisses the warden. It may be
 // called repeatedly and on a nil Stack; later calls return the first one's error. What it couldn't end or remove is
