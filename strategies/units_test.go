@@ -1,6 +1,7 @@
 package strategies_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
