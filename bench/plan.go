@@ -191,8 +191,8 @@ func validateScenario(s results.Scenario) error {
 		return fmt.Errorf("name: %q is not lower-case words joined by '-'", s.Name)
 	case s.Shape != results.Drain && s.Shape != results.Sustain:
 		return fmt.Errorf("shape: must be drain or sustain, not %q", s.Shape)
-	case s.Arrivals != results.Poisson && s.Arrivals != results.Constant:
-		return fmt.Errorf("arrivals: must be poisson or constant, not %q", s.Arrivals)
+	case !slices.Contains([]results.Arrivals{results.Poisson, results.Constant, results.Bursts}, s.Arrivals):
+		return fmt.Errorf("arrivals: must be poisson, constant or bursts, not %q", s.Arrivals)
 	case !(s.Rate > 0) || math.IsInf(s.Rate, 0):
 		return fmt.Errorf("rate: must be above 0 orders per second, not %v", s.Rate)
 	case s.Duration <= 0 || s.Duration.D() > maxDuration:
@@ -213,10 +213,10 @@ func validateScenario(s results.Scenario) error {
 	case s.Lease.TTL.D() < time.Millisecond || s.Lease.Wait < 0 || s.Lease.Retry.D() < time.Millisecond:
 		return fmt.Errorf("lease: ttl and retry must be at least 1ms and wait not negative, not %v, %v and %v",
 			s.Lease.TTL, s.Lease.Retry, s.Lease.Wait)
-	case s.Stall != nil && (s.Stall.Before == "" || s.Stall.For <= 0 || s.Stall.For.D() > maxStall ||
-		!(s.Stall.Probability > 0 && s.Stall.Probability <= 1)):
-		return fmt.Errorf("stall: name the step before which, a length above 0 and at most %v, and a probability above 0 and "+
-			"at most 1", maxStall)
+	case s.Stall != nil && s.Stall.Validate() != nil:
+		return fmt.Errorf("stall: %w", s.Stall.Validate())
+	case s.Stall != nil && s.Stall.For.D() > maxStall:
+		return fmt.Errorf("stall: for: must be at most %v, not %v", maxStall, s.Stall.For)
 	case !(s.Gates.SentShare >= 0 && s.Gates.SentShare <= 1 && s.Gates.CPU >= 0) || s.Gates.LagP99 < 0 || s.Gates.Strikes < 0:
 		return errors.New("gates: sent_share must be 0 to 1, the others not negative")
 	}

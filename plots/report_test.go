@@ -232,3 +232,22 @@ func TestAnErrorOfTheWriterIsReturned(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+func TestServersThatAreAlikeAreDescribedOnce(t *testing.T) {
+	node := results.Server{Store: "redis node", Brand: "Redis", Version: "7.0.15", Private: true, Settings: map[string]string{"save": ""}}
+	other := node
+	other.Version = "7.2.0"
+	run := results.Run{Servers: []results.Server{{Store: "redis", Brand: "Redis", Version: "7.0.15"}, node, node, node, other}}
+	var names []string
+	for _, s := range serversOf(run) {
+		names = append(names, s.Name+" | "+s.Short)
+	}
+	want := []string{
+		"redis: Redis 7.0.15, given by the user | Redis 7.0.15",
+		"3 × redis node: Redis 7.0.15, started for this run | 3 × Redis 7.0.15",
+		"redis node: Redis 7.2.0, started for this run | Redis 7.2.0",
+	}
+	if strings.Join(names, "\n") != strings.Join(want, "\n") {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(names, "\n"), strings.Join(want, "\n"))
+	}
+}

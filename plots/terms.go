@@ -80,8 +80,8 @@ func invariants() []term {
 			"Counts the orders that do not."},
 		{string(results.PhantomOrder), "What was surely refused, or never asked for, does not stand in the ledger. " +
 			"Counts the orders that do."},
-		{string(results.FenceOrder), "Fences grow with positions. Counts the orders whose fence is not above the " +
-			"one before."},
+		{string(results.FenceOrder), "Fences never fall from one position to the next. Counts the orders whose fence " +
+			"is below the one before."},
 		{string(results.BelievedOverlap), "No two holders believe in their lease at once. This is observed and " +
 			"breaks nothing: it is what a fence is for."},
 		{string(results.EffectiveOverlap), "No two orders that sold overlap between their first statement and " +

@@ -7,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"strings"
 	"time"
+	"unicode"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -21,9 +23,10 @@ type LeaseSettings struct {
 	Retry time.Duration
 	// Laravel, unless empty, makes the lease of a SKU the very lock that PHP's Cache::lock($sku, …) takes: the key is
 	// Laravel + SKU, where Laravel is the connection's prefix and the cache's prefix joined, such as
-	// "laravel_database_laravel_cache_:". Both sides set the key by SET NX to a random owner and release it by comparing the
-	// owner, so that either keeps the other out. A holder in PHP draws no fencing token: fence its writes, too, or make them
-	// conditional. On a Redis cluster the key would have to share a hash slot with the fence's.
+	// "laravel_database_laravel_cache_:". Up to version 10 Laravel puts a colon behind the cache's prefix, later ones do not;
+	// the key of a lock that is held tells. Both sides set the key by SET NX to a random owner and release it by comparing
+	// the owner, so that either keeps the other out. A holder in PHP draws no fencing token: fence its writes, too, or make
+	// them conditional. On a Redis cluster the key would have to share a hash slot with the fence's.
 	Laravel string
 }
 
@@ -41,6 +44,9 @@ func (s LeaseSettings) Validate() error {
 		return fmt.Errorf("lease: a wait limit of %v is negative", s.Wait)
 	case s.Retry <= 0:
 		return fmt.Errorf("lease: a retry pause of %v would spin; give at least 1ms", s.Retry)
+	case strings.TrimSpace(s.Laravel) != s.Laravel || strings.ContainsFunc(s.Laravel, unicode.IsControl):
+		// Such a key would be set and released without complaint, and would keep nobody in PHP out.
+		return fmt.Errorf("lease: the prefix %q has white space at its end or a control character in it; no key of Laravel's has", s.Laravel)
 	}
 	return nil
 }
@@ -153,7 +159,7 @@ func (e Env) keep(ctx context.Context, l lease) (work context.Context, stop func
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		confirmed := time.Now()
+		end := time.Now().Add(e.Lease.TTL) // it lasts until then at least, as far as is known
 		tick := time.NewTicker(e.Lease.TTL / 3)
 		defer tick.Stop()
 		for {
@@ -163,17 +169,26 @@ func (e Env) keep(ctx context.Context, l lease) (work context.Context, stop func
 			case <-tick.C:
 			}
 			asked := time.Now()
-			held, err := renewScript.Run(work, l.redis, []string{l.key}, l.owner, e.Lease.TTL.Milliseconds()).Int64()
+			held, err := e.renew(work, l, end)
 			switch {
-			case err == nil && held == 1:
-				confirmed = asked
-			case err == nil, time.Since(confirmed) > e.Lease.TTL:
+			case err == nil && held:
+				end = asked.Add(e.Lease.TTL)
+			case err == nil, work.Err() == nil && !time.Now().Before(end):
 				e.tell(ctx, l.sku, LeaseLost)
 				cancel(errLeaseLost)
 			}
 		}
 	}()
 	return work, func() { cancel(nil); <-done }
+}
+
+// renew lets a lease last for a whole TTL from now, if it is still the owner's, and reports whether it was. It takes no
+// longer than to the time given, so that a Redis that hangs does not hide the end of the lease.
+func (e Env) renew(ctx context.Context, l lease, end time.Time) (held bool, err error) {
+	ctx, cancel := context.WithDeadline(ctx, end)
+	defer cancel()
+	n, err := renewScript.Run(ctx, l.redis, []string{l.key}, l.owner, e.Lease.TTL.Milliseconds()).Int64()
+	return n == 1, err
 }
 
 // release gives the lease back if it is still the owner's, by a compare-and-delete script. It runs under a context that

@@ -24,11 +24,15 @@ type mailbox struct {
 	pubsub  *redis.PubSub
 	done    chan struct{} // closed when the reader has ended
 	waiting map[string]chan string
+	gap     chan struct{} // closed when messages may have been missed, and made anew
 }
 
 // newMailbox returns a mailbox on a channel of its own. It subscribes at the first use.
 func (e Env) newMailbox() *mailbox {
-	return &mailbox{redis: e.Redis, channel: e.Prefix + "mail:" + rand.Text(), waiting: map[string]chan string{}}
+	return &mailbox{
+		redis: e.Redis, channel: e.Prefix + "mail:" + rand.Text(),
+		waiting: map[string]chan string{}, gap: make(chan struct{}),
+	}
 }
 
 // subscribeTimeout bounds the wait for Redis to confirm the subscription.
@@ -60,24 +64,44 @@ func (m *mailbox) open(ctx context.Context) error {
 		return fmt.Errorf("%w: subscribe: %w", ErrUnavailable, err)
 	}
 	m.pubsub, m.done = pubsub, make(chan struct{})
-	go m.read(pubsub.Channel(), m.done)
+	go m.read(pubsub.ChannelWithSubscriptions(), m.done)
 	return nil
 }
 
 // read hands the messages out until the subscription is closed. A message that nobody expects any more is dropped.
-func (m *mailbox) read(messages <-chan *redis.Message, done chan<- struct{}) {
+func (m *mailbox) read(received <-chan any, done chan<- struct{}) {
 	defer close(done)
-	for message := range messages {
-		id, text, _ := strings.Cut(message.Payload, " ")
-		m.mu.Lock()
-		if box, ok := m.waiting[id]; ok {
-			select {
-			case box <- text:
-			default: // it has one already, and the first is as good
-			}
+	for r := range received {
+		switch r := r.(type) {
+		case *redis.Message:
+			m.deliver(r.Payload)
+		case *redis.Subscription: // the connection was lost, and is there again
+			m.mu.Lock()
+			close(m.gap)
+			m.gap = make(chan struct{})
+			m.mu.Unlock()
 		}
-		m.mu.Unlock()
 	}
+}
+
+func (m *mailbox) deliver(message string) {
+	id, text, _ := strings.Cut(message, " ")
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if box, ok := m.waiting[id]; ok {
+		select {
+		case box <- text:
+		default: // it has one already, and the first is as good
+		}
+	}
+}
+
+// missed returns a channel that is closed once messages may have been missed, because the connection was lost and made
+// anew. Call it before asking for what a message would have told: so no loss goes unnoticed in between.
+func (m *mailbox) missed() <-chan struct{} {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.gap
 }
 
 // expect returns where the next message for id arrives. Call forget when it is not expected any more.

@@ -16,10 +16,15 @@ import (
 	"github.com/hotsku/hotsku/target/steps"
 )
 
+// lockWait is how long a transaction waits for a row that another has locked. The server's default, 50 s, is longer than
+// any checkout: the order would end by its own deadline, and nobody would know why.
+var lockWait = struct{ variable, seconds string }{"innodb_lock_wait_timeout", "2"}
+
 // OpenDatabase returns a pool of at most connections connections whose statements w, unless nil, observes.
 // It does not connect yet.
 //
 // The pool keeps as many idle connections as it may open, so that a burst does not pay for connecting again and again.
+// A transaction waits for a row's lock for [lockWait], unless the DSN sets innodb_lock_wait_timeout otherwise.
 // Affected rows are changed rows (clientFoundRows=false): a strategy's proof of a sale hangs on that.
 func OpenDatabase(dsn string, connections int, w steps.Observer) (*sql.DB, error) {
 	cfg, err := mysql.ParseDSN(dsn)
@@ -29,6 +34,12 @@ func OpenDatabase(dsn string, connections int, w steps.Observer) (*sql.DB, error
 	cfg.ClientFoundRows = false
 	cfg.ParseTime = true
 	cfg.Loc = time.UTC
+	if _, set := cfg.Params[lockWait.variable]; !set {
+		if cfg.Params == nil {
+			cfg.Params = map[string]string{}
+		}
+		cfg.Params[lockWait.variable] = lockWait.seconds
+	}
 	connector, err := steps.Connector(cfg, w)
 	if err != nil {
 		return nil, err

@@ -20,6 +20,7 @@ import (
 	"github.com/hotsku/hotsku/target"
 	"github.com/hotsku/hotsku/target/api"
 	"github.com/hotsku/hotsku/target/stack/stacktest"
+	"github.com/hotsku/hotsku/target/steps"
 )
 
 func TestMain(m *testing.M) {
@@ -491,6 +492,10 @@ func waitUntilBusy(t *testing.T, address, sku string) {
 	}
 }
 
+func forgetful() *steps.Stall {
+	return &steps.Stall{Kind: steps.LoseMemory, Steps: []string{"commit"}, Length: time.Second, Probability: 1}
+}
+
 func TestNewRefusesWhatCannotWork(t *testing.T) {
 	for name, row := range map[string]struct {
 		change func(*target.Config)
@@ -503,11 +508,16 @@ func TestNewRefusesWhatCannotWork(t *testing.T) {
 		"a lease strategy without Redis": {func(c *target.Config) { c.Strategy, c.RedisURL = "lock-fence", "" }, "Redis"},
 		"a DSN that is none":             {func(c *target.Config) { c.DSN = "user:secret@:::" }, "DSN"},
 		"a lease that cannot be kept":    {func(c *target.Config) { c.Strategy, c.Lease.TTL = "lock-only", 0 }, "TTL"},
+		"a stall without a length":       {func(c *target.Config) { c.Stall = &steps.Stall{Steps: []string{"commit"}, Probability: 1} }, "length"},
+		"a loss of a Redis that is not there": {func(c *target.Config) { c.Stall, c.RedisURL = forgetful(), "" },
+			"needs the address of Redis"},
+		"a loss of all that Redis holds": {func(c *target.Config) { c.Stall, c.RedisPrefix = forgetful(), "" }, "prefix"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cfg := target.Config{Replica: "one", Strategy: "db-conditional", Lease: strategies.DefaultLease(), Timeout: time.Second,
 				DSN: "u:secret@tcp(127.0.0.1:1)/x", DBConnections: 1, RedisURL: "redis://127.0.0.1:1", RedisConnections: 1,
-				Log: slog.New(slog.DiscardHandler)}
+				RedisPrefix: "test:",
+				Log:         slog.New(slog.DiscardHandler)}
 			row.change(&cfg)
 			_, err := target.New(cfg)
 			if err == nil || !strings.Contains(err.Error(), row.want) || strings.Contains(err.Error(), "secret") {

@@ -48,8 +48,8 @@ func (c loadCommand) Run(ctx context.Context, to stream) error {
 	progress := newProgress(to.err, c.Quiet, plan)
 	progress.say("%s", c.opening())
 	servers, err := stack.Start(ctx, stack.Options{
-		MySQLDSN: c.MySQLDSN, RedisAddr: c.RedisAddr, Warden: wardenCommandLine(), Nice: serversNice,
-		Log: slog.New(slog.DiscardHandler),
+		MySQLDSN: c.MySQLDSN, RedisAddr: c.RedisAddr, RedisNodes: nodesFor(plan.Strategies), RedisNodeAddrs: c.RedisNodes,
+		Warden: wardenCommandLine(), Nice: serversNice, Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		return started(ctx, err)
@@ -100,6 +100,7 @@ func (c loadCommand) plan() (results.Plan, []results.Strategy, error) {
 	if len(c.Strategies) > 0 {
 		plan.Strategies = c.Strategies
 	}
+	plan.Strategies = expand(plan.Strategies)
 	if plan.Scenarios, err = choose(plan.Scenarios, c.Scenarios); err != nil {
 		return plan, nil, err
 	}
@@ -114,7 +115,7 @@ func (c loadCommand) plan() (results.Plan, []results.Strategy, error) {
 		errs = append(errs, fmt.Errorf("--replicas must be 1 to 16, not %d", c.Replicas))
 	}
 	claims, err := claimsOf(plan.Strategies)
-	if err := errors.Join(append(errs, err)...); err != nil {
+	if err := errors.Join(append(errs, err, c.enoughNodes(plan.Strategies))...); err != nil {
 		return plan, nil, err
 	}
 	return bench.Arrange(plan), claims, nil
@@ -256,7 +257,7 @@ func (c loadCommand) record(ctx context.Context, s *stack.Stack, plan results.Pl
 		ID: results.RunID(now, label), Label: label, Started: now, Exploratory: plan.Exploratory,
 		Command: redact(os.Args), Plan: plan, Strategies: claims, Machine: machine(), Build: build(),
 		Replicas: c.Replicas, ReplicaProcs: replicaProcs(c.Replicas),
-		CoLocated: loopback(c.MySQLDSN) || loopback(c.RedisAddr),
+		CoLocated: loopback(c.MySQLDSN) || loopback(c.RedisAddr) || slices.ContainsFunc(c.RedisNodes, loopback),
 	}
 	described, err := s.Servers(ctx)
 	if err != nil {

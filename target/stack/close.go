@@ -34,7 +34,10 @@ func (s *Stack) close() error {
 	s.mu.Unlock()
 	replicaErr := stopAll(replicas)
 	// The servers' data is thrown away, so there is nothing that a slow, orderly end would save.
-	serverErr := errors.Join(s.database.close(), s.redis.close())
+	serverErr := s.database.close()
+	for _, r := range s.allRedis() {
+		serverErr = errors.Join(serverErr, r.close())
+	}
 	if serverErr != nil {
 		return errors.Join(replicaErr, serverErr, s.warden.desert())
 	}

@@ -68,7 +68,7 @@ func wardenCommand() []string { return []string{self(), "part-warden"} }
 func playParent(args []string) error {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
-	s, err := Start(ctx, Options{TempDir: args[0], Warden: wardenCommand()})
+	s, err := Start(ctx, Options{TempDir: args[0], RedisNodes: 2, Warden: wardenCommand()})
 	if err != nil {
 		return err
 	}
@@ -206,7 +206,7 @@ var shared struct {
 func sharedStack(t testing.TB) *Stack {
 	t.Helper()
 	shared.once.Do(func() {
-		shared.stack, shared.err = Start(context.Background(), Options{Warden: wardenCommand()})
+		shared.stack, shared.err = Start(context.Background(), Options{RedisNodes: 2, Warden: wardenCommand()})
 	})
 	check(t, shared.err)
 	return shared.stack

@@ -113,6 +113,15 @@ func checkServers(t *testing.T, s *Stack) {
 	want := []map[string]string{
 		{"innodb_flush_log_at_trx_commit": "1", "log_bin": "OFF", "performance_schema": "OFF", "max_connections": "500"},
 		{"appendonly": "no", "save": "", "maxmemory-policy": "noeviction"},
+		{"appendonly": "no", "save": ""},
+		{"appendonly": "no", "save": ""},
+	}
+	var stores []string
+	for _, server := range servers {
+		stores = append(stores, server.Store)
+	}
+	if !slices.Equal(stores, []string{"database", "redis", "redis node", "redis node"}) {
+		t.Fatalf("the servers are %q", stores)
 	}
 	for i, server := range servers {
 		if server.Version == "" || !server.Private || server.Brand == "" {
@@ -166,8 +175,8 @@ func checkSecrets(t *testing.T, s *Stack) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !slices.Equal(holders, []string{"redis.conf"}) {
-		t.Errorf("files with passwords: %q, want redis.conf alone", holders)
+	if !slices.Equal(holders, []string{"redis-node-1.conf", "redis-node-2.conf", "redis.conf"}) {
+		t.Errorf("files with passwords: %q, want those of the three Redis alone", holders)
 	}
 }
 
