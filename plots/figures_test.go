@@ -42,7 +42,7 @@ var cases = []struct {
 		return f
 	}},
 	{"one strategy", func(tb testing.TB) *fabricated { return fabricate(tb, 5, 2, 600, behaviours[2:3]) }},
-	{"25 strategies", func(tb testing.TB) *fabricated { return fabricate(tb, 6, 1, 500, many(25)) }},
+	{"the whole catalogue in five scenarios", func(tb testing.TB) *fabricated { return catalogueRun(tb, 3, 200) }},
 	{"all sold at once", func(tb testing.TB) *fabricated {
 		return fabricate(tb, 7, 1, 300, behaviours).each(tb, func(h *results.Hit) {
 			h.Outcome, h.Intended, h.Sent, h.End = api.Sold, 0, 0, 0

@@ -40,7 +40,8 @@ func terms() []term {
 		{"sales, while stock was left", "Percentiles are of sold orders in the phase in which there was something " +
 			"to sell, lest quick refusals flatter them."},
 		{"goodput", "Sales acknowledged per second in that phase."},
-		{"stall", "A pause between two steps of an order, as a garbage collection or a slow dependency would cause."},
+		{"stall", "A pause between two steps of an order, as a garbage collection or a slow dependency would cause. Some stop " +
+			"the whole replica, in which nothing renews a lease then; before others Redis loses all that it holds of the run."},
 		{"fence, refused", "A number that grows with every lease granted; the database refuses a write under an " +
 			"older one. “Refused” counts those writes."},
 		{"sold", "The customer was told that the order is sold."},

@@ -150,11 +150,15 @@ type Trial struct {
 	Latencies    []Latency        `json:"latencies"`
 	Inventory    api.Inventory    `json:"inventory"` // at rest, after the attack
 	Executions   []api.Executions `json:"executions"`
-	Strikes      int64            `json:"strikes"`  // stalls that struck
-	Refusals     int64            `json:"refusals"` // writes that the fence refused
-	Audit        Audit            `json:"audit"`
-	Gates        []Gate           `json:"gates"`
-	Verdict      Verdict          `json:"verdict"`
+	Strikes      int64            `json:"strikes"`          // stalls that struck
+	Frozen       Duration         `json:"frozen,omitempty"` // for how long they made replicas stand still, measured by the replicas
+	Lost         int64            `json:"lost,omitempty"`   // keys that they deleted in Redis
+	Refusals     int64            `json:"refusals"`         // writes that the fence refused
+	// Events counts what happened on the way of the orders and no single statement shows, such as "deadlock", by name.
+	Events  map[string]int64 `json:"events,omitempty"`
+	Audit   Audit            `json:"audit"`
+	Gates   []Gate           `json:"gates"`
+	Verdict Verdict          `json:"verdict"`
 }
 
 // Strategy is what the records keep of a strategy's registration.

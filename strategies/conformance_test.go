@@ -56,7 +56,7 @@ func newWorld(t testing.TB, stock int) world {
 	w := world{sku: fmt.Sprintf("test-%d", time.Now().UnixNano()), Env: strategies.Env{
 		DB: db, Redis: client, Nodes: nodes, Prefix: s.KeyPrefix(), Replica: "test",
 		// However slow the machine, every order gets its turn.
-		Lease: strategies.LeaseSettings{TTL: time.Minute, Wait: time.Minute, Retry: 2 * time.Millisecond},
+Lease: strategies.LeaseSettings{TTL: time.Minute, Wait: time.Minute, Retry: 2 * time.Millisecond},
 		Log:   slog.New(slog.DiscardHandler),
 	}}
 	w.exec(t, `INSERT INTO inventory (sku, stock) VALUES (?, ?)`, w.sku, stock)
@@ -439,10 +439,13 @@ func TestDatabaseGoneMeansUnavailable(t *testing.T) {
 		t.Run(info.Name, func(t *testing.T) {
 			w := newWorld(t, 5)
 			s := start(t, info, w.Env)
+			if _, err := s.Checkout(t.Context(), w.order(0, 6)); !errors.Is(err, strategies.ErrSoldOut) {
+				t.Errorf("6 of 5: %v, want %v", err, strategies.ErrSoldOut)
+			}
 			if err := w.DB.Close(); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := s.Checkout(t.Context(), w.order(0, 1)); !errors.Is(err, strategies.ErrUnavailable) {
+			if _, err := s.Checkout(t.Context(), w.order(1, 1)); !errors.Is(err, strategies.ErrUnavailable) {
 				t.Errorf("%v, want %v", err, strategies.ErrUnavailable)
 			}
 			if keeper, ok := s.(strategies.StockKeeper); ok {

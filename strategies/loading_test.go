@@ -3,6 +3,7 @@ package strategies_test
 import (
 	"errors"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -17,24 +18,30 @@ func TestAMissingCounterIsLoadedOnce(t *testing.T) {
 	for name, key := range loaders {
 		t.Run(name, func(t *testing.T) {
 			w, told := newWorld(t, stock).counting()
-			s := strategy(t, name, w)
+			var reads atomic.Int64
+			s := strategy(t, name, w.watched(t, 32, func(step string) {
+				if step == "select inventory" {
+					reads.Add(1)
+				}
+			}))
 			for range 20 {
 				w = w.restocked(t, stock)
 				before := told.of(strategies.Loaded)
+				reads.Store(0)
 				var start, done sync.WaitGroup
 				start.Add(1)
 				for n := range crowd {
 					done.Go(func() {
 						start.Wait()
-						if _, err := s.Checkout(t.Context(), w.order(n, 1)); err != nil {
+						if _, err := checkoutObserved(t.Context(), s, w.order(n, 1)); err != nil {
 							t.Errorf("order %d: %v", n, err)
 						}
 					})
 				}
 				start.Done()
 				done.Wait()
-				if n := told.of(strategies.Loaded) - before; n != 1 {
-					t.Errorf("loaded %d times, want once", n)
+				if n := told.of(strategies.Loaded) - before; n != 1 || reads.Load() != 1 {
+					t.Errorf("loaded %d times after %d reads of the row, want one and one", n, reads.Load())
 				}
 				if left, _ := w.counter(t, key); left != stock-crowd {
 					t.Errorf("the counter is at %d, want %d", left, stock-crowd)

@@ -269,52 +269,36 @@ func (s *queue) sell(ctx context.Context, l lease, batch []*entry) error {
 	ctx, cancel := context.WithTimeout(s.as(ctx, batch[0].order), s.Lease.TTL+s.Lease.Wait)
 	defer cancel()
 	oneByOne := slices.ContainsFunc(batch, func(e *entry) bool { return e.late })
-	attempt := func() error {
-		return inTx(ctx, s.DB, nil, func(tx *sql.Tx) error {
-			if !oneByOne {
-				if sold, err := s.sellAll(ctx, tx, l, batch); sold || err != nil {
-					return err
+	for {
+		err := s.retry(ctx, batch[0].order, func() error {
+			return inTx(ctx, s.DB, nil, func(tx *sql.Tx) error {
+				if !oneByOne {
+					if sold, err := s.sellAll(ctx, tx, l, batch); sold || err != nil {
+						return err
+					}
 				}
-			}
-			return s.sellSome(ctx, tx, l, batch)
+				return s.sellSome(ctx, tx, l, batch)
+			})
 		})
-	}
-	err := s.retry(ctx, batch[0].order, attempt)
-	if errors.Is(err, ErrDuplicate) && !oneByOne {
+		if oneByOne || !errors.Is(err, ErrDuplicate) {
+			return err
+		}
 		oneByOne = true
-		err = s.retry(ctx, batch[0].order, attempt)
 	}
-	sold := len(slices.DeleteFunc(slices.Clone(batch), func(e *entry) bool { return e.err != nil }))
-	if err == nil && sold > 1 {
-		s.tell(ctx, l.sku, Merged)
-	}
-	return err
 }
 
-// sellAll sells all of the orders, if there are units for all of them and the leader's generation is the one that stands
-// in the row: an older leader that wakes, and a newer one that could not register, sell nothing.
+// sellAll sells all of the orders, unless too few units are left or the leader has been replaced.
 func (s *queue) sellAll(ctx context.Context, tx *sql.Tx, l lease, batch []*entry) (sold bool, err error) {
 	units := 0
 	for _, e := range batch {
 		units += e.order.Quantity
 	}
-	result, err := tx.ExecContext(ctx, `
-		UPDATE inventory
-		   SET stock = stock - ?, sold = LAST_INSERT_ID(sold + ?)
-		 WHERE sku = ? AND stock >= ? AND fence = ?`,
-		units, units, l.sku, units, l.token)
-	if err != nil {
-		return false, fmt.Errorf("update inventory: %w", err)
-	}
-	if rows, err := result.RowsAffected(); err != nil || rows == 0 {
+	position, err := s.takeUnits(ctx, tx, l, units)
+	if err != nil || position == 0 {
 		return false, err
 	}
-	last, err := result.LastInsertId()
-	if err != nil {
-		return false, fmt.Errorf("update inventory: %w", err)
-	}
+	position -= int64(units)
 	orders, receipts := make([]Order, len(batch)), make([]Receipt, len(batch))
-	position := last - int64(units)
 	for i, e := range batch {
 		position += int64(e.order.Quantity)
 		orders[i], receipts[i] = e.order, Receipt{Position: position, Fence: l.token}
@@ -328,52 +312,80 @@ func (s *queue) sellAll(ctx context.Context, tx *sql.Tx, l lease, batch []*entry
 	return true, nil
 }
 
-// sellSome decides about each order of a batch by its turn, with the row locked so that every answer is true when it is
-// given, and sells to those that can be sold to.
+// takeUnits takes units from the stock, and returns the position of the last, or 0 if none was taken. The leader's own
+// generation must stand in the row: an older leader that wakes takes nothing, nor does one that could not register.
+func (s *queue) takeUnits(ctx context.Context, tx *sql.Tx, l lease, units int) (position int64, err error) {
+	result, err := tx.ExecContext(ctx, `
+		UPDATE inventory
+		   SET stock = stock - ?, sold = LAST_INSERT_ID(sold + ?)
+		 WHERE sku = ? AND stock >= ? AND fence = ?`,
+		units, units, l.sku, units, l.token)
+	if err != nil {
+		return 0, fmt.Errorf("update inventory: %w", err)
+	}
+	rows, err := result.RowsAffected()
+	if err == nil && rows == 1 {
+		position, err = result.LastInsertId()
+	}
+	if err != nil {
+		return 0, fmt.Errorf("update inventory: %w", err)
+	}
+	return position, nil
+}
+
+// sellSome decides about the orders of a batch one by one, and sells to those that can be sold to. The row is locked
+// meanwhile: what it says, and which keys have an order, stays true, and an older leader's sales are all seen.
 func (s *queue) sellSome(ctx context.Context, tx *sql.Tx, l lease, batch []*entry) error {
 	var stock, fence int64
 	err := tx.QueryRowContext(ctx, `SELECT stock, fence FROM inventory WHERE sku = ? FOR UPDATE`, l.sku).Scan(&stock, &fence)
-	unknown := errors.Is(err, sql.ErrNoRows)
 	switch {
-	case err != nil && !unknown:
+	case errors.Is(err, sql.ErrNoRows):
+		for _, e := range batch {
+			e.err = fmt.Errorf("%w: %s", ErrUnknownSKU, l.sku)
+		}
+		return nil
+	case err != nil:
 		return fmt.Errorf("select inventory: %w", err)
-	case !unknown && fence != l.token:
+	case fence != l.token:
 		return &fencedError{token: l.token, fence: fence}
 	}
 	keys := make([]any, len(batch))
 	for i, e := range batch {
 		keys[i] = e.order.Key
 	}
-	// Under the lock: whatever an older leader has sold is committed and seen.
-	taken, err := orderIDs(ctx, tx, keys)
+	ordered, err := orderIDs(ctx, tx, keys)
 	if err != nil {
 		return fmt.Errorf("select orders: %w", err)
 	}
-	var fit []*entry
-	for _, e := range batch {
-		_, duplicate := taken[e.order.Key]
-		switch {
-		case duplicate:
-			e.err = fmt.Errorf("%w: %s", ErrDuplicate, e.order.Key)
-		case unknown:
-			e.err = fmt.Errorf("%w: %s", ErrUnknownSKU, l.sku)
-		case e.late:
-			e.err = fmt.Errorf("%w: the wait limit is over", ErrContended)
-		case stock < int64(e.order.Quantity):
-			e.err = fmt.Errorf("%w: %d left of %s", ErrSoldOut, stock, l.sku)
-		default:
-			stock -= int64(e.order.Quantity)
-			taken[e.order.Key] = 0
-			fit = append(fit, e)
-		}
-	}
+	fit := choose(batch, stock, ordered)
 	if len(fit) == 0 {
 		return nil
 	}
 	if sold, err := s.sellAll(ctx, tx, l, fit); err != nil || sold {
 		return err
 	}
-	return fmt.Errorf("%w: the update of %s touched no row, yet %d units were left", ErrUnavailable, l.sku, stock)
+	return fmt.Errorf("%w: the update of %s touched no row, yet %d units are left", ErrUnavailable, l.sku, stock)
+}
+
+// choose returns the orders that can be sold to, in the order of their arrival, and refuses the others. One that asks for
+// more than is left does not keep a smaller one behind it from being sold.
+func choose(batch []*entry, stock int64, ordered map[string]int64) (fit []*entry) {
+	for _, e := range batch {
+		_, duplicate := ordered[e.order.Key]
+		switch {
+		case duplicate:
+			e.err = fmt.Errorf("%w: %s", ErrDuplicate, e.order.Key)
+		case e.late:
+			e.err = fmt.Errorf("%w: the wait limit is over", ErrContended)
+		case stock < int64(e.order.Quantity):
+			e.err = fmt.Errorf("%w: %d left of %s", ErrSoldOut, stock, e.order.SKU)
+		default:
+			stock -= int64(e.order.Quantity)
+			ordered[e.order.Key] = 0
+			fit = append(fit, e)
+		}
+	}
+	return fit
 }
 
 // settle answers the orders of a batch. A sale is a fact, whoever leads now. A refusal is true only as long as no other
@@ -381,16 +393,24 @@ func (s *queue) sellSome(ctx context.Context, tx *sql.Tx, l lease, batch []*entr
 // is known of those that no leader had read before this one.
 func (s *queue) settle(ctx context.Context, l lease, batch []*entry, failed error) {
 	var facts, refusals []*entry
+	sold := 0
 	for _, e := range batch {
 		switch {
-		case failed == nil && (e.err == nil || errors.Is(e.err, ErrDuplicate)):
-			facts = append(facts, e)
-		case failed == nil:
-			refusals = append(refusals, e)
-		case e.fresh && (errors.Is(failed, ErrUnavailable) || errors.Is(failed, ErrContended)):
+		case failed != nil && (!e.fresh || !errors.Is(failed, ErrUnavailable) && !errors.Is(failed, ErrContended)):
+		case failed != nil:
 			e.err = failed
 			refusals = append(refusals, e)
+		case e.err == nil:
+			sold++
+			facts = append(facts, e)
+		case errors.Is(e.err, ErrDuplicate):
+			facts = append(facts, e)
+		default:
+			refusals = append(refusals, e)
 		}
+	}
+	if sold > 1 {
+		s.tell(ctx, l.sku, Merged)
 	}
 	s.answer(ctx, l, facts, "")
 	s.answer(ctx, l, refusals, l.owner)

@@ -169,6 +169,9 @@ func (s *queue) enqueue(ctx context.Context, w *waiter) error {
 	if err != nil {
 		return fmt.Errorf("%w: write the order: %w", ErrUnavailable, err)
 	}
+	// Not under the request's own context: when that ends on the way, the order could not be taken out of the line again.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
+	defer cancel()
 	entry, err := enqueueScript.Run(ctx, s.Redis, s.lineKeys(w.order.SKU),
 		w.entry, text, time.Until(w.limit).Milliseconds(), lineBound, lineLife.Milliseconds()).Text()
 	switch {

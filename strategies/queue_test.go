@@ -307,29 +307,31 @@ func TestADuplicateInABatchIsToldAndTheOthersAreSold(t *testing.T) {
 	w.wantLedger(t, 4, 6)
 }
 
-// The textbook case: a leader stalls with a batch in hand, its lease ends, another sells, and then it wakes.
+// The textbook case: a leader stalls with a batch in hand, its lease ends, another registers, and then the first wakes.
 func TestALeaderThatWasReplacedSellsNothingMore(t *testing.T) {
 	w := newWorld(t, 10)
 	stop, reached, goOn := hold()
 	defer goOn()
-	old, next := w.process(t, map[string]func(){"update inventory": stop}), w.process(t, nil)
+	stopNext, registered, nextGoOn := hold()
+	defer nextGoOn()
+	old, next := w.process(t, map[string]func(){"update inventory": stop}), w.process(t, map[string]func(){"take": stopNext})
 	stalled := old.send(t, w.order(0, 1))
 	<-reached
 	w.leads(t, "") // the lease has ended
-	if r := next.sell(t, w.order(1, 1)); r.Fence != 2 || r.Position != 2 {
-		t.Errorf("%+v, want the generation 2 and the position 2", r)
-	}
-	// The new leader has sold the order that the old one still holds.
+	other := next.send(t, w.order(1, 1))
+	<-registered
+	goOn()
+	old.wantEvents(t, strategies.TookOver, strategies.LeaseLost)
+	w.wantLedger(t, 0, 10)
+	nextGoOn()
+	// The new leader sells the order that the old one held, too.
 	if r := <-stalled; r.err != nil || r.Fence != 2 || r.Position != 1 {
 		t.Errorf("the order of the stalled leader: %+v, want the generation 2 and the position 1", r)
 	}
-	goOn()
-	old.wantEvents(t, strategies.TookOver, strategies.LeaseLost)
-	next.wantEvents(t, strategies.TookOver)
-	w.wantLedger(t, 2, 8)
-	if n := w.number(t, `SELECT COUNT(*) FROM orders WHERE sku = ? AND fence = 2`, w.sku); n != 2 {
-		t.Errorf("%d orders were sold under the generation 2, want 2", n)
+	if r := <-other; r.err != nil || r.Fence != 2 || r.Position != 2 {
+		t.Errorf("the other order: %+v, want the generation 2 and the position 2", r)
 	}
+	w.wantLedger(t, 2, 8)
 }
 
 // Once its UPDATE is sent, the old leader's sale counts: the new one cannot register before it is over.
@@ -429,6 +431,19 @@ func TestOnlyTheLeaderRefuses(t *testing.T) {
 	wantUnknown(t, (<-refused).err)
 	if n := w.inLine(t); n != 1 {
 		t.Errorf("%d orders are in line, want 1: it is the new leader's", n)
+	}
+}
+
+func TestASaleIsToldByALeaderThatHasBeenReplaced(t *testing.T) {
+	w := newWorld(t, 10)
+	stop, reached, goOn := hold()
+	p := w.process(t, map[string]func(){"answer": stop})
+	sold := p.send(t, w.order(0, 1))
+	<-reached
+	w.leads(t, "another")
+	goOn()
+	if r := <-sold; r.err != nil || r.Position != 1 {
+		t.Errorf("%+v, want the position 1", r)
 	}
 }
 

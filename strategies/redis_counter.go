@@ -36,9 +36,8 @@ func init() {
 //
 // Cost: One command to Redis on top of the transaction. Whoever comes when everything is sold costs the database nothing.
 //
-// Pick it when a shop that oversells a few units now and then only has to apologise, and the crowd that comes in vain is
-// what the database must be kept from. With the condition that redis-reserve has in its UPDATE it would at least not
-// oversell.
+// Pick it when a few oversold units cost no more than an apology, and the crowd that comes in vain must be kept from the
+// database. redis-reserve keeps it away as well, and does not oversell.
 //
 // Known users: Shopify held its reservations so, with DECR and INCR, until it moved them to MySQL (Shopify Engineering,
 // "scaling inventory reservations", 2026). The repository qwan30/Flash-Sale-Concurrency-Engine measures it with and

@@ -30,7 +30,7 @@ func TestTheCounterAfterAnOrderThatFailed(t *testing.T) {
 		"the request is cancelled before COMMIT: the units come back all the same": {func(t *testing.T, w world) error {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			w = w.watched(t, 2, func(step string) {
+			w.DB = stallingDatabase(t, func(step string) {
 				if step == "insert orders" {
 					cancel()
 				}

@@ -1,6 +1,7 @@
 package strategies_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -32,46 +33,51 @@ func (w world) holding(t *testing.T, name string, quantity int) (giveBack func()
 	})
 	s := strategy(t, name, slow)
 	go func() {
-		_, err := checkoutObserved(t.Context(), s, w.order(0, quantity))
+		_, err := checkoutObserved(context.WithoutCancel(t.Context()), s, w.order(0, quantity)) // it ends in the cleanup
 		done <- err
 	}()
 	<-reached
-	return func() {
+	giveBack = sync.OnceFunc(func() {
 		close(goOn)
 		if err := <-done; !errors.Is(err, strategies.ErrDuplicate) {
 			t.Errorf("the order that gives its units back: %v, want %v", err, strategies.ErrDuplicate)
 		}
-	}
+	})
+	t.Cleanup(giveBack)
+	return giveBack
 }
 
-// waiting returns when the server is at work on a statement that begins so and names the SKU: with a row of it locked, it
-// waits for that.
-func (w world) waiting(t *testing.T, statement string) {
+// onceWaiting calls do, in a goroutine of its own, when the server is at work on a statement that begins so and names the
+// SKU: with a row of it locked, the statement waits for that.
+func (w world) onceWaiting(t *testing.T, statement string, do func()) {
 	t.Helper()
-	for w.number(t, `SELECT COUNT(*) FROM information_schema.processlist WHERE info LIKE ? AND info LIKE ?`,
-		statement+"%", "%'"+w.sku+"'%") == 0 {
-		if err := t.Context().Err(); err != nil {
-			t.Error(err)
-			return
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for n := 0; n == 0; {
+			err := w.DB.QueryRowContext(t.Context(), `SELECT COUNT(*) FROM information_schema.processlist
+				WHERE info LIKE ? AND info LIKE ?`, statement+"%", "%'"+w.sku+"'%").Scan(&n)
+			if err != nil {
+				t.Errorf("before %q was at work: %v", statement, err)
+				return
+			}
 		}
-	}
+		do()
+	}()
+	t.Cleanup(func() { <-done })
 }
 
 func TestTheLastUnitIsNotSoldOutWhileItIsOnlyLocked(t *testing.T) {
 	for _, name := range unordered {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, 1)
-			giveBack := sync.OnceFunc(w.holding(t, name, 1))
-			told := w.tallied(func(strategies.EventKind) { giveBack() }) // skip-locked sees the unit locked, and says so
-			if name == "buckets" {                                       // it waits for the lock
-				w.DB = stallingDatabase(t, func(step string) {
-					if step == "update buckets" {
-						go func() { w.waiting(t, "UPDATE buckets"); giveBack() }()
-					}
-				})
+			giveBack := w.holding(t, name, 1)
+			told := w.tallied(func(strategies.EventKind) { giveBack() }) // skip-locked sees that the unit is locked
+			if name == "buckets" {
+				w.onceWaiting(t, "UPDATE buckets", giveBack)
 			}
 			s := strategy(t, name, w)
-			if _, err := checkoutObserved(t.Context(), s, w.order(1, 1)); err != nil {
+			if _, err := s.Checkout(t.Context(), w.order(1, 1)); err != nil {
 				t.Fatalf("the second order: %v", err)
 			}
 			if left, sold := w.left(t, s); left != 0 || sold != 1 || w.soldUnits(t) != 1 {
@@ -89,8 +95,7 @@ func TestTheLastUnitIsNotSoldOutWhileItIsOnlyLocked(t *testing.T) {
 func TestSkipLockedIsContendedWhenTheLastUnitsStayLocked(t *testing.T) {
 	w := newWorld(t, 2)
 	w.Lease.Wait = 20 * time.Millisecond
-	giveBack := w.holding(t, "skip-locked", 1)
-	defer giveBack()
+	w.holding(t, "skip-locked", 1)
 	s := strategy(t, "skip-locked", w)
 	if _, err := s.Checkout(t.Context(), w.order(1, 2)); !errors.Is(err, strategies.ErrContended) {
 		t.Errorf("for 2, of which one is locked: %v, want %v", err, strategies.ErrContended)
@@ -218,8 +223,7 @@ func TestSkipLockedFillsTheShelfRatherThanWait(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, 2500)
-			giveBack := w.holding(t, "skip-locked", row.held)
-			defer giveBack()
+			w.holding(t, "skip-locked", row.held)
 			told := w.tallied(nil)
 			s := strategy(t, "skip-locked", w)
 			if _, err := s.Checkout(t.Context(), w.order(1, row.wanted)); err != nil {
@@ -261,7 +265,7 @@ func TestBucketsGatherWaitsForALockedUnit(t *testing.T) {
 	giveBack := w.holding(t, "buckets", 1)
 	told := w.tallied(nil)
 	s := strategy(t, "buckets", w)
-	go func() { w.waiting(t, "SELECT bucket, stock"); giveBack() }()
+	w.onceWaiting(t, "SELECT bucket, stock", giveBack)
 	if _, err := s.Checkout(t.Context(), w.order(1, 16)); err != nil {
 		t.Error(err)
 	}

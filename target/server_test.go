@@ -151,16 +151,20 @@ func admin(t testing.TB, address, path, sku string) answer {
 }
 
 func TestASaleAndItsRetry(t *testing.T) {
-	for _, name := range strategies.Names() {
-		t.Run(name, func(t *testing.T) {
-			address := replica(t, config(t, name))
+	for _, info := range strategies.All() {
+		t.Run(info.Name, func(t *testing.T) {
+			address := replica(t, config(t, info.Name))
 			sku := newSKU(t, address, 3)
+			position := int64(3)
+			if info.Unordered {
+				position = 0
+			}
 			first := buy(t, address, sku, sku+"/1", 3)
 			if first.status != http.StatusCreated || first.header.Get(api.HeaderReplica) != "one" {
 				t.Fatalf("%d by %q: %s", first.status, first.header.Get(api.HeaderReplica), first.body)
 			}
 			sold := first.order(t)
-			if sold.SKU != sku || sold.Quantity != 3 || sold.Position != 3 || sold.Key != sku+"/1" || sold.Replica != "one" {
+			if sold.SKU != sku || sold.Quantity != 3 || sold.Position != position || sold.Key != sku+"/1" || sold.Replica != "one" {
 				t.Errorf("sold %+v", sold)
 			}
 			again := buy(t, address, sku, sku+"/1", 3) // nothing is left by now
@@ -177,6 +181,21 @@ func TestASaleAndItsRetry(t *testing.T) {
 			}
 			if lines := admin(t, address, api.PathLedger, sku); strings.Count(lines.body, "\n") != 1 || lines.order(t) != sold {
 				t.Errorf("the ledger: %s", lines.body)
+			}
+		})
+	}
+}
+
+func TestTheInventoryCountsWhatIsLeftWhereverItIsKept(t *testing.T) {
+	for _, name := range strategies.Names() {
+		t.Run(name, func(t *testing.T) {
+			address := replica(t, config(t, name))
+			sku := newSKU(t, address, 10)
+			if got := buy(t, address, sku, sku+"/1", 3); got.status != http.StatusCreated {
+				t.Fatalf("%d: %s", got.status, got.body)
+			}
+			if got := send(t, "GET", address+"/v1/inventory/"+sku, ""); !strings.Contains(got.body, `"stock":7,"sold":3,`) {
+				t.Errorf("the inventory: %s", got.body)
 			}
 		})
 	}

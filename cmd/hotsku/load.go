@@ -25,7 +25,7 @@ import (
 type loadCommand struct {
 	servers    `group:"Servers"`
 	Plan       string   `default:"default" help:"Built-in plan (see hotsku plans) or a YAML file."`
-	Strategies []string `placeholder:"NAME,…" help:"Run these strategies instead of the plan's."`
+	Strategies []string `placeholder:"NAME,…" help:"Run these strategies instead of the plan's; all, safe and controls stand for several."`
 	Scenarios  []string `placeholder:"NAME,…" help:"Run only these of the plan's scenarios."`
 	Blocks     *int     `placeholder:"N" help:"Run so many blocks instead of the plan's."`
 	Seed       uint64   `placeholder:"N" help:"Repeat the arrivals, stalls and order of the run with this seed; 0 draws one."`
@@ -301,7 +301,7 @@ func present(ctx context.Context, to stream, dir string, progress *progress) err
 		return environment(err)
 	}
 	record := folder.Run()
-	if err := plots.VerdictTable(to.out, results.Summarize(record, folder.Trials()), to.tableStyle()); err != nil {
+	if err := plots.VerdictTable(to.out, results.Summarize(record, folder.Trials()), to.tableStyle(), to.room()); err != nil {
 		return err
 	}
 	fmt.Fprintf(to.out, "\n%s\n", record.Verdict)

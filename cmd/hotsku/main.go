@@ -73,6 +73,14 @@ func columns(w io.Writer) int {
 	return 80
 }
 
+// room is how many columns a table of results may have: those of the terminal, or 0 for any number where there is none.
+func (s stream) room() int {
+	if terminal(s.out) {
+		return columns(s.out)
+	}
+	return 0
+}
+
 // colored reports whether results are printed in color: on a terminal, unless NO_COLOR is set (https://no-color.org).
 func (s stream) colored() bool { return terminal(s.out) && os.Getenv("NO_COLOR") == "" }
 

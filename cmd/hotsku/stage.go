@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/hotsku/hotsku/bench"
 	"github.com/hotsku/hotsku/results"
@@ -66,7 +67,7 @@ func (s *stage) command(executable, name string, setting bench.Setting) stack.Co
 		"serve", "--listen=127.0.0.1:0", "--replica=" + name, "--strategy=" + setting.Strategy,
 		"--redis-prefix=" + s.stack.KeyPrefix(), "--record",
 		"--lease-ttl=" + scenario.Lease.TTL.String(), "--lease-wait=" + scenario.Lease.Wait.String(),
-		"--lease-retry=" + scenario.Lease.Retry.String(),
+		"--lease-retry=" + scenario.Lease.Retry.String(), "--timeout=" + replicaTimeout(scenario).String(),
 	}
 	if !scenario.Untraced {
 		args = append(args, "--trace")
@@ -86,6 +87,9 @@ func (s *stage) command(executable, name string, setting bench.Setting) stack.Co
 		},
 	}
 }
+
+// replicaTimeout is how long a replica may work on an order. It gives up before the client does, who is told so.
+func replicaTimeout(s results.Scenario) time.Duration { return s.Timeout.D() * 4 / 5 }
 
 func nodeURLs(s *stack.Stack) (urls []string) {
 	for _, node := range s.RedisNodes() {

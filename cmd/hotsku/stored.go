@@ -46,7 +46,7 @@ func (c auditCommand) Run(to stream) error {
 		}
 	}
 	summary := results.Summarize(folder.Run(), again)
-	if err := plots.VerdictTable(to.out, summary, to.tableStyle()); err != nil {
+	if err := plots.VerdictTable(to.out, summary, to.tableStyle(), to.room()); err != nil {
 		return err
 	}
 	if err := errors.Join(differ...); err != nil {

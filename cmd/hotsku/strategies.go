@@ -65,8 +65,8 @@ func (c strategiesCommand) list(to stream) error {
 	case c.Markdown:
 		t.RenderMarkdown()
 		return nil
-	case terminal(to.out):
-		t.SetColumnConfigs(fitted(columns(to.out)))
+	case to.room() > 0:
+		t.SetColumnConfigs(fitted(to.room()))
 	}
 	t.Render()
 	return nil

@@ -22,12 +22,13 @@ func freeze(length time.Duration) (stood time.Duration, err error) {
 	cmd := exec.Command("/bin/sh", "-c", freezer, "freezer",
 		strconv.Itoa(os.Getpid()), strconv.FormatFloat(length.Seconds(), 'f', -1, 64))
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH")} // and none of the secrets
+	from := time.Now()                              // the process may stand still before Start has returned
 	if err := cmd.Start(); err != nil {
 		return 0, fmt.Errorf("freeze: %w", err)
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
-	stood, err = longestBeat(ended)
+	stood, err = longestBeat(from, beat, ended)
 	if err != nil {
 		return stood, fmt.Errorf("freeze: %w", err)
 	}
@@ -38,12 +39,13 @@ func freeze(length time.Duration) (stood time.Duration, err error) {
 	return stood, nil
 }
 
-// longestBeat looks at the clock until ended tells how it ended, and returns the longest time between two looks.
-func longestBeat(ended <-chan error) (longest time.Duration, err error) {
-	for last := time.Now(); ; {
+// longestBeat looks at the clock once a beat, until ended tells how it ended, and returns the longest time between two
+// looks, of which the first was at from.
+func longestBeat(from time.Time, beat time.Duration, ended <-chan error) (longest time.Duration, err error) {
+	for last := from; ; {
 		select {
-		case err = <-ended:
-			return longest, err
+		case err = <-ended: // perhaps before the look that is due since the process goes on
+			return max(longest, time.Since(last)), err
 		case <-time.After(beat):
 			now := time.Now()
 			longest = max(longest, now.Sub(last))

@@ -135,10 +135,25 @@ func TestTheFreezerStopsItsParentAlone(t *testing.T) {
 	awaitState(t, bystander.Process.Pid, false)
 }
 
+// When the process goes on, the freezer may have ended before anybody has looked at the clock again; and it may have stopped
+// the process before anybody has looked at it first.
+func TestTheTimesBeforeTheFirstLookAndAfterTheLastCount(t *testing.T) {
+	const stood = 20 * time.Millisecond
+	ended := make(chan error, 1)
+	time.AfterFunc(stood, func() { ended <- nil })
+	if longest, err := longestBeat(time.Now(), time.Hour, ended); err != nil || longest < stood {
+		t.Errorf("after the last look: %v (%v), want %v at least", longest, err, stood)
+	}
+	ended <- nil
+	if longest, err := longestBeat(time.Now().Add(-stood), beat, ended); err != nil || longest < stood {
+		t.Errorf("before the first look: %v (%v), want %v at least", longest, err, stood)
+	}
+}
+
 func TestAFreezeThatDidNotHappenIsAnError(t *testing.T) {
 	ended := make(chan error, 1)
 	ended <- fs.ErrPermission
-	if _, err := longestBeat(ended); !errors.Is(err, fs.ErrPermission) {
+	if _, err := longestBeat(time.Now(), beat, ended); !errors.Is(err, fs.ErrPermission) {
 		t.Errorf("%v, want the shell's error", err)
 	}
 	t.Setenv("PATH", t.TempDir()) // without sleep there is no length

@@ -2,6 +2,7 @@ package steps
 
 import (
 	"fmt"
+	"log/slog"
 	"os"
 	"testing"
 	"time"
@@ -25,7 +26,7 @@ func TestMain(m *testing.M) {
 }
 
 func freezeMyself(length string) (err error) {
-	s := &Stall{Kind: FreezeReplica, Steps: []string{"commit"}, Probability: 1}
+	s := &Stall{Kind: FreezeReplica, Steps: []string{"commit"}, Probability: 1, Log: slog.New(slog.NewTextHandler(os.Stdout, nil))}
 	if s.Length, err = time.ParseDuration(length); err != nil {
 		return err
 	}

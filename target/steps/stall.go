@@ -90,7 +90,8 @@ func (s *Stall) Tally(sku string) Tally {
 
 // Before implements [Observer].
 func (s *Stall) Before(step *Step) {
-	if !slices.Contains(s.Steps, step.Name) || s.SKU != "" && s.SKU != step.Order.SKU || !s.chooses(step.Order) {
+	if !slices.Contains(s.Steps, step.Name) || s.SKU != "" && s.SKU != step.Order.SKU ||
+		!s.Chooses(step.Order.Key) || !s.first(step.Order) {
 		return
 	}
 	from := time.Now()
@@ -150,11 +151,15 @@ func (s *Stall) count(o *Order, t Tally) {
 	s.tallies[o.SKU] = Tally{sum.Strikes + t.Strikes, sum.Frozen + t.Frozen, sum.Lost + t.Lost}
 }
 
-// chooses reports whether an order is among those to be struck and was not chosen before.
-func (s *Stall) chooses(o *Order) bool {
-	if first, _ := s.draw(o.Key); first >= s.Probability {
-		return false
-	}
+// Chooses reports whether the order with this key is among those to be struck. Only the part of the key behind its last
+// '/' counts, so that order n of every trial with one seed is struck alike.
+func (s *Stall) Chooses(key string) bool {
+	first, _ := s.draw(key)
+	return first < s.Probability
+}
+
+// first reports whether an order was not struck before, and remembers it.
+func (s *Stall) first(o *Order) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	id := orderID{o.SKU, o.Key}

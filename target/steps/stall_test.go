@@ -13,24 +13,18 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// struck reports whether a stall strikes the order with a key.
-func struck(s *Stall, key string) bool {
-	first, _ := s.draw(key)
-	return first < s.Probability
-}
-
 func TestAStallStrikesTheSameOrdersWhateverTheTrial(t *testing.T) {
 	a, b, other := &Stall{Seed: 7, Probability: 0.1}, &Stall{Seed: 7, Probability: 0.1}, &Stall{Seed: 8, Probability: 0.1}
 	hits, differs := 0, 0
 	for n := range 10_000 {
 		key := fmt.Sprint("trial-1/", n)
-		if struck(a, key) != struck(b, fmt.Sprint("trial-2/", n)) {
+		if a.Chooses(key) != b.Chooses(fmt.Sprint("trial-2/", n)) {
 			t.Fatalf("order %d is struck in one trial and not in another with the same seed", n)
 		}
-		if struck(a, key) {
+		if a.Chooses(key) {
 			hits++
 		}
-		if struck(a, key) != struck(other, key) {
+		if a.Chooses(key) != other.Chooses(key) {
 			differs++
 		}
 	}
@@ -46,7 +40,7 @@ func TestTheLengthsOfAStallAreEvenAndTheSameWhateverTheTrial(t *testing.T) {
 	s := &Stall{Seed: 7, Least: 60 * time.Millisecond, Length: 160 * time.Millisecond, Probability: 0.9}
 	var lengths []time.Duration
 	for n := range 10_000 {
-		if !struck(s, fmt.Sprint("trial-1/", n)) {
+		if !s.Chooses(fmt.Sprint("trial-1/", n)) {
 			continue
 		}
 		length := s.lengthFor(fmt.Sprint("trial-1/", n))
