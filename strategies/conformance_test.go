@@ -56,7 +56,7 @@ func newWorld(t testing.TB, stock int) world {
 	w := world{sku: fmt.Sprintf("test-%d", time.Now().UnixNano()), Env: strategies.Env{
 		DB: db, Redis: client, Nodes: nodes, Prefix: s.KeyPrefix(), Replica: "test",
 		// However slow the machine, every order gets its turn.
-		Lease: strategies.LeaseSettings{TTL: 10 * time.Second, Wait: 30 * time.Second, Retry: 2 * time.Millisecond},
+		Lease: strategies.LeaseSettings{TTL: time.Minute, Wait: time.Minute, Retry: 2 * time.Millisecond},
 		Log:   slog.New(slog.DiscardHandler),
 	}}
 	w.exec(t, `INSERT INTO inventory (sku, stock) VALUES (?, ?)`, w.sku, stock)
@@ -68,7 +68,7 @@ func nodesOf(t testing.TB, config stack.RedisConfig) (nodes []redis.UniversalCli
 	t.Helper()
 	for n := range 5 {
 		config.DB = n + 1
-		node, err := target.OpenRedis(config.URL(), 64, nil)
+		node, err := target.OpenRedis(config.URL()+"?read_timeout=1m", 64, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
