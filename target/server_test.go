@@ -37,8 +37,15 @@ const patience = time.Minute
 func config(t testing.TB, strategy string) target.Config {
 	t.Helper()
 	s := stacktest.Start(t)
+	var nodes []string // five databases of one Redis stand in for five processes
+	for n := range 5 {
+		node := s.Redis()
+		node.DB = n + 1
+		nodes = append(nodes, node.URL())
+	}
 	return target.Config{
-		Replica: "one", Strategy: strategy, Timeout: patience,
+		RedisNodes: nodes,
+		Replica:    "one", Strategy: strategy, Timeout: patience,
 		Lease: strategies.LeaseSettings{TTL: patience, Wait: patience, Retry: 4 * time.Millisecond},
 		DSN:   s.DSN(), DBConnections: 16, RedisURL: s.Redis().URL() + "?read_timeout=1m", RedisPrefix: s.KeyPrefix(), RedisConnections: 32,
 		AdminToken: token, Record: true, Trace: true, Log: slog.New(slog.DiscardHandler),
