@@ -33,9 +33,10 @@ check: ## formatting, vet and the linter
 	GOOS=darwin $(GO) vet ./...
 	$(TOOL) staticcheck ./...
 
-test: deps check build ## everything that CI runs: checks, tests with the race detector, a short real load
+test: deps check build ## everything that CI runs: checks, tests with the race detector, every claim under real load
 	HOTSKU_REQUIRE_SERVICES=1 $(GO) test -race -timeout 12m ./...
-	bin/hotsku load --plan smoke --out bin/smoke
+	$(GO) test -run Porcupine ./bench/audit # all its histories; the race detector watches one in twenty
+	bin/hotsku load --plan claims --out bin/claims
 
 bench: deps ## the microbenchmarks, COUNT=6 times each, into bin/bench.txt; half an hour (BENCH=regexp chooses)
 	@mkdir -p bin

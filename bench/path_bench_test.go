@@ -39,10 +39,7 @@ func BenchmarkPath(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		s, err := info.New(shop.Env)
-		if err != nil {
-			b.Fatal(err)
-		}
+		s := shop.start(b, info)
 		sku := shop.sku(b, b.N)
 		b.ResetTimer()
 		shop.fight(b, s, sku, b.N, contenders)

@@ -6,6 +6,7 @@ import (
 	"embed"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -191,8 +192,8 @@ func validateScenario(s results.Scenario) error {
 		return fmt.Errorf("name: %q is not lower-case words joined by '-'", s.Name)
 	case s.Shape != results.Drain && s.Shape != results.Sustain:
 		return fmt.Errorf("shape: must be drain or sustain, not %q", s.Shape)
-	case s.Arrivals != results.Poisson && s.Arrivals != results.Constant:
-		return fmt.Errorf("arrivals: must be poisson or constant, not %q", s.Arrivals)
+	case !slices.Contains([]results.Arrivals{results.Poisson, results.Constant, results.Bursts}, s.Arrivals):
+		return fmt.Errorf("arrivals: must be poisson, constant or bursts, not %q", s.Arrivals)
 	case !(s.Rate > 0) || math.IsInf(s.Rate, 0):
 		return fmt.Errorf("rate: must be above 0 orders per second, not %v", s.Rate)
 	case s.Duration <= 0 || s.Duration.D() > maxDuration:
@@ -213,10 +214,10 @@ func validateScenario(s results.Scenario) error {
 	case s.Lease.TTL.D() < time.Millisecond || s.Lease.Wait < 0 || s.Lease.Retry.D() < time.Millisecond:
 		return fmt.Errorf("lease: ttl and retry must be at least 1ms and wait not negative, not %v, %v and %v",
 			s.Lease.TTL, s.Lease.Retry, s.Lease.Wait)
-	case s.Stall != nil && (s.Stall.Before == "" || s.Stall.For <= 0 || s.Stall.For.D() > maxStall ||
-		!(s.Stall.Probability > 0 && s.Stall.Probability <= 1)):
-		return fmt.Errorf("stall: name the step before which, a length above 0 and at most %v, and a probability above 0 and "+
-			"at most 1", maxStall)
+	case s.Stall != nil && s.Stall.Validate() != nil:
+		return fmt.Errorf("stall: %w", s.Stall.Validate())
+	case s.Stall != nil && s.Stall.For.D() > maxStall:
+		return fmt.Errorf("stall: for: must be at most %v, not %v", maxStall, s.Stall.For)
 	case !(s.Gates.SentShare >= 0 && s.Gates.SentShare <= 1 && s.Gates.CPU >= 0) || s.Gates.LagP99 < 0 || s.Gates.Strikes < 0:
 		return errors.New("gates: sent_share must be 0 to 1, the others not negative")
 	}
@@ -244,7 +245,7 @@ func Arrange(p results.Plan) results.Plan {
 	for block := range p.Blocks {
 		var cells []results.Cell
 		for _, scenario := range p.Scenarios {
-			seed := random.Uint64()>>11 + 1
+			seed := seedOf(p.Seed, block+1, scenario.Name)
 			for _, strategy := range p.Strategies {
 				cells = append(cells, results.Cell{Block: block + 1, Scenario: scenario.Name, Strategy: strategy, Seed: seed})
 			}
@@ -253,6 +254,14 @@ func Arrange(p results.Plan) results.Plan {
 		p.Order = append(p.Order, cells...)
 	}
 	return p
+}
+
+// seedOf returns the seed of a scenario in a block. It does not hang on what else is in the plan, so that a scenario that is
+// run alone meets the same arrivals and stalls as among others.
+func seedOf(plan uint64, block int, scenario string) uint64 {
+	h := fnv.New64a()
+	h.Write([]byte(scenario))
+	return rand.NewPCG(plan, h.Sum64()+uint64(block)).Uint64()>>11 + 1
 }
 
 // Overhead is about what a trial takes beside its warm-up and its attack: replicas start, the ledger is read and audited.

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -86,6 +87,29 @@ func TestBlocksAreCompleteAndShareTheirSeeds(t *testing.T) {
 	}
 }
 
+func TestAScenarioThatIsRunAloneMeetsTheSameArrivals(t *testing.T) {
+	plan, err := LoadPlan("default")
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan.Seed = 7
+	seeds := func(p results.Plan) map[int]uint64 {
+		found := map[int]uint64{}
+		for _, cell := range Arrange(p).Order {
+			if cell.Scenario == "sustain" {
+				found[cell.Block] = cell.Seed
+			}
+		}
+		return found
+	}
+	all := seeds(plan)
+	plan.Scenarios = plan.Scenarios[2:]
+	plan.Strategies = plan.Strategies[:1]
+	if alone := seeds(plan); len(all) != 3 || !maps.Equal(alone, all) {
+		t.Errorf("alone it has the seeds %v, among others %v", alone, all)
+	}
+}
+
 const minimal = "name: mine\nblocks: 1\nstrategies: [none]\nscenarios:\n"
 
 func TestAScenarioTakesFromTheBuiltInOneWhatItLeavesOut(t *testing.T) {
@@ -134,13 +158,19 @@ func TestPlansWithMistakesAreRefused(t *testing.T) {
 		"a stock below 0":                    {change("stock: 5", "stock: -5"), "stock: must be 1"},
 		"a quantity of 0":                    {change("quantity: 1", "quantity: 0"), "quantity: must be 1"},
 		"a shape that is not there":          {change("drain", "flood"), "shape: must be drain or sustain"},
-		"arrivals that are not there":        {change("poisson", "random"), "arrivals: must be poisson or constant"},
+		"arrivals that are not there":        {change("poisson", "random"), "arrivals: must be poisson, constant or bursts"},
 		"a lease that cannot be kept":        {change("ttl: 1s", "ttl: 1us"), "lease"},
 		"no blocks":                          {change("blocks: 1", "blocks: 0"), "blocks: must be 1"},
 		"a strategy twice":                   {change("[none]", "[none, none]"), "none is there twice"},
 		"a scenario twice":                   {minimal + whole + whole, "own is there twice"},
 		"a name in upper case":               {change("name: mine", "name: Mine"), "lower-case"},
-		"a stall without a step":             {change("timeout", "stall: {for: 1s, probability: 0.1}, timeout"), "stall: name the step"},
+		"a stall without a step":             {change("timeout", "stall: {for: 1s, probability: 0.1}, timeout"), "stall: before: must be the name of a step"},
+		"a stall without an end of its name": {change("timeout", "stall: {before: 'x, ', for: 1s, probability: 1}, timeout"), "stall: before: must be"},
+		"a stall of steps in one word":       {change("timeout", "stall: {before: 'x,y', for: 1s, probability: 1}, timeout"), "stall: before: must be the name of a step"},
+		"a stall of a kind that is not there": {change("timeout", "stall: {kind: all, before: x, for: 1s, probability: 1}, timeout"),
+			"stall: kind: must be order, replica or redis-memory"},
+		"a stall whose least is its most": {change("timeout", "stall: {before: x, least: 2s, for: 1s, probability: 1}, timeout"),
+			"stall: least: must be 0 to 1s"},
 		"a stall that strikes more than all": {change("timeout", "stall: {before: x, for: 1s, probability: 1.5}, timeout"), "stall"},
 		"a gate that no trial can pass":      {change("timeout", "gates: {sent_share: 2}, timeout"), "gates"},
 		"a fraction of a block":              {change("blocks: 1", "blocks: 1.5"), "[2:9] blocks must be a whole number, not 1.5"},

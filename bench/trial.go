@@ -152,17 +152,30 @@ func Rejudge(t *results.Trial, e *results.Evidence) (err error) {
 		SKU: t.SKU, Stock: t.Stock, KeyPrefix: t.KeyPrefix, Inventory: t.Inventory,
 		Hits: e.Hits, Ledger: e.Ledger, Steps: e.Steps, Executions: t.Executions, Zero: t.Zero, Replicas: t.ReplicaNames,
 	})
-	t.Strikes, t.Refusals = 0, 0
-	for _, x := range t.Executions {
-		t.Strikes += x.Stalled
-		t.Refusals += x.Fenced
-	}
+	sumUp(t)
 	t.Gates = append(attack.Gates(t.Scenario.Gates, report), enoughSold(*t))
 	if t.Scenario.Stall != nil {
 		t.Gates = append(t.Gates, strikes(*t))
 	}
 	t.Verdict = results.Judge(t.Gates, t.Audit)
 	return nil
+}
+
+// sumUp adds up what the replicas saw.
+func sumUp(t *results.Trial) {
+	t.Strikes, t.Frozen, t.Lost, t.Refusals, t.Events = 0, 0, 0, 0, nil
+	for _, x := range t.Executions {
+		t.Strikes += x.Stalled
+		t.Frozen += results.Duration(x.Frozen)
+		t.Lost += x.Lost
+		t.Refusals += x.Fenced
+		for name, n := range x.Events {
+			if t.Events == nil {
+				t.Events = map[string]int64{}
+			}
+			t.Events[name] += n
+		}
+	}
 }
 
 // enoughSold is the gate that a trial has come to where it could show something: a drain to the edge of its stock, a

@@ -1,7 +1,9 @@
 package bench
 
 import (
+	"reflect"
 	"testing"
+	"time"
 
 	"github.com/hotsku/hotsku/results"
 	"github.com/hotsku/hotsku/target/api"
@@ -49,5 +51,23 @@ func TestAnOrderedStallMustHaveStruck(t *testing.T) {
 	trial.Scenario.Gates.Strikes = 2
 	if gate := strikes(trial); gate.Passed {
 		t.Errorf("one of two strikes passes: %+v", gate)
+	}
+}
+
+func TestATrialAddsUpWhatTheReplicasSaw(t *testing.T) {
+	trial := results.Trial{Strikes: 99, Events: map[string]int64{"old": 1}, Executions: []api.Executions{
+		{Replica: "one", Stalled: 1, Frozen: int64(2 * time.Second), Fenced: 3, Events: map[string]int64{"deadlock": 4, "conflict": 1}},
+		{Replica: "two", Stalled: 10, Frozen: int64(time.Second), Lost: 20, Fenced: 30, Events: map[string]int64{"deadlock": 40}},
+		{Replica: "three"},
+	}}
+	sumUp(&trial)
+	want := results.Trial{Strikes: 11, Frozen: results.Duration(3 * time.Second), Lost: 20, Refusals: 33,
+		Events: map[string]int64{"deadlock": 44, "conflict": 1}, Executions: trial.Executions}
+	if !reflect.DeepEqual(trial, want) {
+		t.Errorf("\n got %+v\nwant %+v", trial, want)
+	}
+	none := results.Trial{Events: map[string]int64{"old": 1}, Executions: []api.Executions{{Replica: "one"}}}
+	if sumUp(&none); none.Events != nil {
+		t.Errorf("no replica told of an event, yet %v", none.Events)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -22,6 +23,7 @@ type factGroup struct {
 // A serverFacts is a database or Redis with the settings that bear on the result.
 type serverFacts struct {
 	Name     string
+	Short    string // brand and version
 	Settings []fact
 }
 
@@ -83,8 +85,8 @@ func gistOf(run results.Run, trials []results.Trial) string {
 			plural(len(run.Plan.Scenarios), "scenario", "scenarios"),
 		plural(run.Replicas, "replica", "replicas"),
 	}
-	for _, s := range run.Servers {
-		parts = append(parts, strings.TrimSpace(s.Brand+" "+s.Version))
+	for _, s := range serversOf(run) {
+		parts = append(parts, s.Short)
 	}
 	machine := plural(run.Machine.Cores, "core", "cores")
 	if run.CoLocated {
@@ -113,14 +115,24 @@ func blockSeeds(p results.Plan) string {
 	return cmp.Or(strings.Join(seeds, "; "), "–")
 }
 
+// serversOf describes the servers, and those that are alike but once.
 func serversOf(run results.Run) []serverFacts {
 	var all []serverFacts
-	for _, s := range run.Servers {
+	for i := 0; i < len(run.Servers); {
+		s, alike := run.Servers[i], 0
+		for i < len(run.Servers) && reflect.DeepEqual(run.Servers[i], s) {
+			alike++
+			i++
+		}
 		origin := "given by the user"
 		if s.Private {
 			origin = "started for this run"
 		}
-		f := serverFacts{Name: fmt.Sprintf("%s: %s %s, %s", s.Store, s.Brand, s.Version, origin)}
+		f := serverFacts{Name: fmt.Sprintf("%s: %s %s, %s", s.Store, s.Brand, s.Version, origin),
+			Short: strings.TrimSpace(s.Brand + " " + s.Version)}
+		if alike > 1 {
+			f.Name, f.Short = fmt.Sprintf("%d × %s", alike, f.Name), fmt.Sprintf("%d × %s", alike, f.Short)
+		}
 		for _, name := range slices.Sorted(maps.Keys(s.Settings)) {
 			f.Settings = append(f.Settings, fact{name, cmp.Or(s.Settings[name], "(empty)")})
 		}
@@ -160,7 +172,18 @@ func stallText(s *results.Stall) string {
 	if s == nil {
 		return "none"
 	}
-	return fmt.Sprintf("%s before %q, for %s of the orders", formatDuration(s.For.D()), s.Before, percent(s.Probability))
+	length := formatDuration(s.For.D())
+	if s.Least > 0 {
+		length = formatDuration(s.Least.D()) + " to " + length
+	}
+	before := `before "` + strings.Join(s.Steps(), `" or "`) + `"`
+	switch s.Kind {
+	case results.StallReplica:
+		return fmt.Sprintf("the whole replica, for %s %s, at %s of the orders", length, before, percent(s.Probability))
+	case results.StallMemory:
+		return fmt.Sprintf("Redis loses its memory and the order stalls %s %s, at %s of the orders", length, before, percent(s.Probability))
+	}
+	return fmt.Sprintf("%s %s, for %s of the orders", length, before, percent(s.Probability))
 }
 
 func gatesText(g results.Gates) string {

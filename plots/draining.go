@@ -172,32 +172,35 @@ func belowZero(points plotter.XYs) plot.Plotter {
 
 // stockSentence names those who sold what was not there, and those who stopped at zero.
 func stockSentence(cells []cell, drains [][]drain) string {
-	var over, held []string
+	var over []offender
+	var held []string
 	for i, c := range cells {
 		if len(drains[i]) == 0 {
 			continue
 		}
 		worst := drains[i][len(drains[i])-1]
-		if worst.trial.Audit.Oversold <= 0 {
+		units := worst.trial.Audit.Oversold
+		if units <= 0 {
 			held = append(held, quoted(c.strategy.Name))
 			continue
 		}
-		text := fmt.Sprintf("%s sold %s beyond a stock of %s in its worst trial", quoted(c.strategy.Name),
-			plural(worst.trial.Audit.Oversold, "unit", "units"), count(worst.trial.Stock))
+		story := fmt.Sprintf("%s sold %s beyond a stock of %s in its worst trial", quoted(c.strategy.Name),
+			plural(units, "unit", "units"), count(worst.trial.Stock))
 		if at, seen := worst.firstOversell(); seen {
-			text += ", the first after " + formatDuration(at)
+			story += ", the first after " + formatDuration(at)
 		}
-		over = append(over, text)
+		over = append(over, offender{c.strategy.Name, c.strategy.Safe, units, story})
 	}
+	stories := told(over, "sold beyond the stock")
 	switch {
 	case len(over) == 0 && len(held) == 0:
 		return "No valid trial, hence no stock to watch."
 	case len(over) == 0:
-		return fmt.Sprintf("%s stopped at zero in every valid trial.", list(held))
+		return fmt.Sprintf("%s stopped at zero in every valid trial.", listOr(held, "strategies"))
 	case len(held) == 0:
-		return semicolons(over) + "."
+		return semicolons(stories) + "."
 	}
-	return fmt.Sprintf("%s; %s never went below zero.", semicolons(over), list(held))
+	return fmt.Sprintf("%s; %s never went below zero.", semicolons(stories), listOr(held, "others"))
 }
 
 // drains reports whether the stock binds in s, so that its course is worth a picture.

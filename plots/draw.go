@@ -49,16 +49,19 @@ const (
 	fileMarkdown = "REPORT.md"
 )
 
-// Draw draws the figures and the report of a run into its folder: plots/*.png at double density, plots/*.svg,
+// Density is the usual resolution of the PNG files in dots per inch: twice the 96 of a plain screen.
+const Density = 192
+
+// Draw draws the figures and the report of a run into its folder: plots/*.png with so many dots per inch, plots/*.svg,
 // report.html and REPORT.md. Each file is replaced whole or not at all. progress, if not nil, is called after each
 // figure and report, never concurrently.
 //
 // It fails when the evidence of a valid trial cannot be read, or a file not written.
-func Draw(ctx context.Context, f *results.Folder, progress func(done, total int, name string)) (Drawing, error) {
-	return drawInto(ctx, f.Dir(), f, progress)
+func Draw(ctx context.Context, f *results.Folder, dots int, progress func(done, total int, name string)) (Drawing, error) {
+	return drawInto(ctx, f.Dir(), f, dots, progress)
 }
 
-func drawInto(ctx context.Context, dir string, from source, progress func(int, int, string)) (Drawing, error) {
+func drawInto(ctx context.Context, dir string, from source, dots int, progress func(int, int, string)) (Drawing, error) {
 	scenes, err := gather(ctx, from)
 	if err != nil {
 		return Drawing{}, err
@@ -68,7 +71,7 @@ func drawInto(ctx context.Context, dir string, from source, progress func(int, i
 	}
 	figures := figuresOf(scenes)
 	steps := counter{total: len(figures) + 2, tell: progress}
-	if err := drawAll(ctx, dir, figures, &steps); err != nil {
+	if err := drawAll(ctx, dir, figures, dots, &steps); err != nil {
 		return Drawing{}, err
 	}
 	page := reportOf(from, scenes, figures)
@@ -120,7 +123,7 @@ func (f figure) path(dir, extension string) string {
 }
 
 // drawAll renders and writes the figures, as many at a time as there are processors.
-func drawAll(ctx context.Context, dir string, figures []figure, steps *counter) error {
+func drawAll(ctx context.Context, dir string, figures []figure, dots int, steps *counter) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	next := make(chan int)
@@ -128,7 +131,7 @@ func drawAll(ctx context.Context, dir string, figures []figure, steps *counter) 
 	for range min(runtime.GOMAXPROCS(0), len(figures)) {
 		workers.Go(func() {
 			for i := range next {
-				if err := figures[i].write(dir); err != nil {
+				if err := figures[i].write(dir, dots); err != nil {
 					cancel(fmt.Errorf("plots: figure %s: %w", figures[i].name, err))
 					return
 				}
@@ -148,7 +151,7 @@ func drawAll(ctx context.Context, dir string, figures []figure, steps *counter) 
 }
 
 // write renders f, keeps an SVG for the report and writes both files.
-func (f *figure) write(dir string) error {
+func (f *figure) write(dir string, dots int) error {
 	bare := *f.sheet
 	bare.bare = true
 	var err error
@@ -159,7 +162,7 @@ func (f *figure) write(dir string) error {
 	if err != nil {
 		return err
 	}
-	picture, err := drawPNG(f.sheet, density)
+	picture, err := drawPNG(f.sheet, dots)
 	if err != nil {
 		return err
 	}

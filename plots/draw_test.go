@@ -1,8 +1,10 @@
 package plots
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"image/png"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -58,7 +60,7 @@ func filesOf(t *testing.T, dir string) map[string]string {
 func TestAStoredRunIsDrawn(t *testing.T) {
 	folder := store(t, small(t))
 	var told []string
-	drawing, err := Draw(t.Context(), folder, func(done, total int, name string) {
+	drawing, err := Draw(t.Context(), folder, rough, func(done, total int, name string) {
 		if told = append(told, name); done != len(told) || total != 14 {
 			t.Errorf("%s is file %d of %d, want %d of 14", name, done, total, len(told))
 		}
@@ -92,12 +94,12 @@ func TestAStoredRunIsDrawn(t *testing.T) {
 }
 
 func TestDrawingAgainGivesTheSameBytes(t *testing.T) {
-	folder := store(t, fabricate(t, 3, 1, 200, behaviours[:2]))
-	if _, err := Draw(t.Context(), folder, nil); err != nil {
+	folder := store(t, fabricate(t, 7, 2, 300, behaviours))
+	if _, err := Draw(t.Context(), folder, rough, nil); err != nil {
 		t.Fatal(err)
 	}
 	first := filesOf(t, folder.Dir())
-	if _, err := Draw(t.Context(), folder, nil); err != nil {
+	if _, err := Draw(t.Context(), folder, rough, nil); err != nil {
 		t.Fatal(err)
 	}
 	for name, content := range filesOf(t, folder.Dir()) {
@@ -107,10 +109,33 @@ func TestDrawingAgainGivesTheSameBytes(t *testing.T) {
 	}
 }
 
+func TestPicturesHaveTheDensityThatIsAskedFor(t *testing.T) {
+	f := fabricate(t, 3, 1, 100, behaviours[:1])
+	f.run.Plan.Scenarios, f.trials = f.run.Plan.Scenarios[:1], f.trials[:1]
+	const dots = 96
+	drawing, err := Draw(t.Context(), store(t, f), dots, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, figure := range drawing.Figures {
+		content, err := os.ReadFile(figure.PNG)
+		if err != nil {
+			t.Fatal(err)
+		}
+		picture, err := png.Decode(bytes.NewReader(content))
+		if err != nil {
+			t.Fatalf("%s: %v", figure.Name, err)
+		}
+		if got, want := picture.Bounds().Dx(), int(pageWidth*dots/72); got != want {
+			t.Errorf("%s: %d pixels wide, want %d", figure.Name, got, want)
+		}
+	}
+}
+
 func TestDrawingStopsWhenItIsTold(t *testing.T) {
 	folder := store(t, fabricate(t, 3, 1, 100, behaviours[:1]))
 	ctx, cancel := context.WithCancel(t.Context())
-	_, err := Draw(ctx, folder, func(int, int, string) { cancel() })
+	_, err := Draw(ctx, folder, rough, func(int, int, string) { cancel() })
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
@@ -120,7 +145,7 @@ func TestMissingEvidenceIsAnErrorThatNamesTheTrial(t *testing.T) {
 	f := fabricate(t, 3, 1, 100, behaviours[:1])
 	lost := f.trials[1].ID
 	delete(f.evidence, lost)
-	_, err := drawInto(t.Context(), t.TempDir(), f, nil)
+	_, err := drawInto(t.Context(), t.TempDir(), f, rough, nil)
 	if err == nil || !strings.Contains(err.Error(), lost) {
 		t.Errorf("got %v, want one that names %s", err, lost)
 	}
@@ -131,7 +156,7 @@ func TestAFolderThatCannotBeWrittenIsAnError(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "plots"), nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := drawInto(t.Context(), dir, fabricate(t, 3, 1, 100, behaviours[:1]), nil); err == nil {
+	if _, err := drawInto(t.Context(), dir, fabricate(t, 3, 1, 100, behaviours[:1]), rough, nil); err == nil {
 		t.Error("no error, though plots is a file")
 	}
 }
@@ -155,7 +180,7 @@ func BenchmarkDraw(b *testing.B) {
 	folder := store(b, fabricate(b, 7, 3, 1500, behaviours).withAnomalies())
 	b.Run("run=default", func(b *testing.B) {
 		for b.Loop() {
-			if _, err := Draw(b.Context(), folder, nil); err != nil {
+			if _, err := Draw(b.Context(), folder, Density, nil); err != nil {
 				b.Fatal(err)
 			}
 		}

@@ -80,10 +80,15 @@ func scenarios(n int) []results.Scenario {
 
 // fabricate makes a run of the given blocks with n orders a trial.
 func fabricate(tb testing.TB, seed uint64, blocks, n int, strategies []behaviour) *fabricated {
+	return fabricateIn(tb, scenarios(n), seed, blocks, n, strategies)
+}
+
+// fabricateIn makes a run in scenarios of its own.
+func fabricateIn(tb testing.TB, in []results.Scenario, seed uint64, blocks, n int, strategies []behaviour) *fabricated {
 	tb.Helper()
 	f := &fabricated{evidence: map[string]results.Evidence{}}
 	plan := results.Plan{
-		Name: "default", Doc: "Compare the strategies.", Seed: seed, Blocks: blocks, Retries: 1, Scenarios: scenarios(n),
+		Name: "default", Doc: "Compare the strategies.", Seed: seed, Blocks: blocks, Retries: 1, Scenarios: in,
 	}
 	for _, b := range strategies {
 		plan.Strategies = append(plan.Strategies, b.Name)
@@ -200,6 +205,22 @@ func (f *fabricated) withAnomalies() *fabricated {
 	return f
 }
 
+// withEvents adds what the replicas of hotsku would have told of.
+func (f *fabricated) withEvents() *fabricated {
+	for i := range f.trials {
+		switch t := &f.trials[i]; t.Strategy.Name {
+		case "lock-fence":
+			t.Events = map[string]int64{"granted": 100, "fence-raised": 2}
+			if t.Strikes > 0 {
+				t.Frozen, t.Lost = results.Duration(t.Strikes*int64(t.Scenario.Stall.For)), 3
+			}
+		case "db-conditional":
+			t.Events = map[string]int64{"looked-again": 1234}
+		}
+	}
+	return f
+}
+
 // discard fails a gate of every trial that match names.
 func (f *fabricated) discard(match func(results.Trial) bool) *fabricated {
 	for i := range f.trials {
@@ -242,6 +263,29 @@ func many(n int) []behaviour {
 		all = append(all, b)
 	}
 	return all
+}
+
+// catalogueRun is all strategies of the catalogue, controls first, in five scenarios.
+func catalogueRun(tb testing.TB, blocks, n int) *fabricated {
+	in := scenarios(n)
+	for _, name := range []string{"frozen-replica", "lost-redis"} {
+		another := in[1]
+		another.Name, another.Doc = name, "Something else is broken."
+		in = append(in, another)
+	}
+	var all []behaviour
+	for _, family := range [][]string{firstWarm, firstCool} {
+		for i, name := range slices.Sorted(slices.Values(family)) {
+			b := behaviours[i%2]
+			if b.base += time.Duration(i) * 400 * time.Microsecond; &family[0] == &firstCool[0] {
+				b = behaviours[2+i%2]
+				b.base += time.Duration(i) * 700 * time.Microsecond
+			}
+			b.Name = name
+			all = append(all, b)
+		}
+	}
+	return fabricateIn(tb, in, 15, blocks, n, all)
 }
 
 // each changes every hit, and judges the trials anew.

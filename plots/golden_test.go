@@ -46,7 +46,7 @@ func common(a, b []byte) []byte {
 
 // small is a run of few orders, with a discarded trial.
 func small(t *testing.T) *fabricated {
-	return fabricate(t, 7, 2, 240, behaviours).withAnomalies().discard(func(tr results.Trial) bool {
+	return fabricate(t, 7, 2, 240, behaviours).withAnomalies().withEvents().discard(func(tr results.Trial) bool {
 		return tr.Cell.Scenario == "sustain" && tr.Cell.Strategy == "lock-fence" && tr.Cell.Block == 2
 	})
 }
@@ -103,7 +103,7 @@ func TestTheVerdictTableIsAsItWas(t *testing.T) {
 		"verdict.txt": Plain, "verdict-colored.txt": Colored, "verdict.md": Markdown,
 	} {
 		var out bytes.Buffer
-		if err := VerdictTable(&out, summary, style); err != nil {
+		if err := VerdictTable(&out, summary, style, 0); err != nil {
 			t.Fatal(err)
 		}
 		golden(t, name, out.Bytes())

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"html"
+	"image"
 	"image/color"
 	"image/png"
 	"strings"
@@ -96,12 +97,16 @@ func (p pen) wrap(s string, most vg.Length) []string {
 	var lines []string
 	line := ""
 	for _, word := range strings.Fields(s) {
-		longer := strings.TrimLeft(line+" "+word, " ")
-		if line != "" && p.width(longer) > most {
+		longer := line + " " + word
+		switch {
+		case line == "":
+			line = p.fit(word, most)
+		case p.width(longer) > most:
 			lines = append(lines, line)
-			longer = word
+			line = p.fit(word, most)
+		default:
+			line = longer
 		}
-		line = p.fit(longer, most)
 	}
 	if line != "" {
 		lines = append(lines, line)
@@ -122,16 +127,18 @@ func clean(s string) string {
 	}, s)
 }
 
-// density is the resolution of the PNG files in dots per inch: twice the 96 of a plain screen.
-const density = 192
-
-// drawPNG renders s in so many dots per inch.
-func drawPNG(s *sheet, dots int) ([]byte, error) {
+// render draws s in so many dots per inch.
+func render(s *sheet, dots int) image.Image {
 	w, h := s.size()
 	canvas := vgimg.NewWith(vgimg.UseWH(w, h), vgimg.UseDPI(dots))
 	s.draw(draw.New(canvas))
+	return canvas.Image()
+}
+
+// drawPNG is the file of what render draws.
+func drawPNG(s *sheet, dots int) ([]byte, error) {
 	var out bytes.Buffer
-	if err := png.Encode(&out, canvas.Image()); err != nil {
+	if err := png.Encode(&out, render(s, dots)); err != nil {
 		return nil, err
 	}
 	return out.Bytes(), nil

@@ -98,6 +98,17 @@ func list(names []string) string {
 	return strings.Join(names[:last], ", ") + " and " + names[last]
 }
 
+// manyNames is the number of names that a sentence does not list any more.
+const manyNames = 8
+
+// listOr lists names, or says how many there are if they are many: "14 others", "14 strategies".
+func listOr(names []string, many string) string {
+	if len(names) < manyNames {
+		return list(names)
+	}
+	return plural(len(names), "", many)
+}
+
 // times writes how many times as large a is as b: "1.3 times", "20 times".
 func times(a, b time.Duration) string {
 	if b <= 0 {

@@ -85,6 +85,16 @@ func TestNamesAreListedAsInASentence(t *testing.T) {
 	}
 }
 
+func TestManyNamesAreCountedInsteadOfListed(t *testing.T) {
+	seven := []string{"a", "b", "c", "d", "e", "f", "g"}
+	if got, want := listOr(seven, "others"), "a, b, c, d, e, f and g"; got != want {
+		t.Errorf("seven: %q, want %q", got, want)
+	}
+	if got, want := listOr(append(seven, "h"), "others"), "8 others"; got != want {
+		t.Errorf("eight: %q, want %q", got, want)
+	}
+}
+
 func FuzzNumbersHaveNoExponent(f *testing.F) {
 	f.Add(0.1, 3)
 	f.Add(-1e300, 17)

@@ -32,7 +32,8 @@ func oversoldUnits(scenes []scene) figure {
 	}
 	var most int64
 	for _, s := range scenes {
-		f.sheet.panelHeight = max(f.sheet.panelHeight, 26*vg.Length(len(s.cells)))
+		height, _ := rowSize(len(s.cells))
+		f.sheet.panelHeight = max(f.sheet.panelHeight, height*vg.Length(len(s.cells)))
 		for _, c := range s.cells {
 			most = max(most, worstOversold(c.trials), worstOversold(c.discarded))
 		}
@@ -47,6 +48,15 @@ func oversoldUnits(scenes []scene) figure {
 	}
 	f.sentence = oversoldSentence(scenes)
 	return f
+}
+
+// rowSize is the height of a row among so many, and the radius of its marks: room for a few trials in each row, and on the
+// page for many rows.
+func rowSize(rows int) (height, radius vg.Length) {
+	if rows < manyNames {
+		return 26, 3
+	}
+	return 20, 2.3
 }
 
 func worstOversold(trials []trial) int64 {
@@ -89,10 +99,11 @@ func oversoldPanel(s scene, most int64) panel {
 		c.Fill(box(c, c.Min.X, x(zeroBand), c.Min.Y, c.Max.Y).Rectangle.Path())
 	}))
 	var names plot.ConstantTicks
+	_, radius := rowSize(len(s.cells))
 	for i, c := range s.cells {
 		row := float64(len(s.cells) - 1 - i) // the first strategy at the top
 		names = append(names, plot.Tick{Value: row, Label: c.strategy.Name})
-		out.marks = append(out.marks, oversoldRow(c, row)...)
+		out.marks = append(out.marks, oversoldRow(c, row, radius)...)
 	}
 	p.Y.Tick.Marker = names
 	return out
@@ -107,7 +118,7 @@ func unitTicks(most int64) plot.ConstantTicks {
 }
 
 // oversoldRow draws the trials of one strategy around the height of its row.
-func oversoldRow(c cell, row float64) []plot.Plotter {
+func oversoldRow(c cell, row float64, radius vg.Length) []plot.Plotter {
 	var rings plotter.XYs
 	for i, t := range c.discarded {
 		if t.Audit.Oversold > 0 {
@@ -125,7 +136,7 @@ func oversoldRow(c cell, row float64) []plot.Plotter {
 		points = append(points, plotter.XY{X: place(t.Audit.Oversold), Y: row + jitter(i, len(trials))})
 	}
 	worst := trials[len(trials)-1].Audit.Oversold
-	ring := c.look.glyph(4)
+	ring := c.look.glyph(radius + 1)
 	ring.Color = white
 	text, ink := fmt.Sprintf("0 in %s", plural(len(trials), "trial", "trials")), color.Color(grey)
 	if worst > 0 {
@@ -134,7 +145,7 @@ func oversoldRow(c cell, row float64) []plot.Plotter {
 			ink = alarm
 		}
 	}
-	return append(marks, dots(points, ring), dots(points, c.look.glyph(3)),
+	return append(marks, dots(points, ring), dots(points, c.look.glyph(radius)),
 		beside(max(place(worst), zeroBand-.15), row, text, ink, worst > 0))
 }
 
@@ -173,6 +184,7 @@ func beside(atX, atY float64, text string, ink color.Color, bold bool) mark {
 // A score counts a strategy's trials over all scenarios.
 type score struct {
 	name           string
+	safe           bool
 	n, over, worst int64
 	where          []string // the scenarios in which it oversold
 }
@@ -185,7 +197,7 @@ func scoresOf(scenes []scene) []*score {
 			i := slices.IndexFunc(scores, func(sc *score) bool { return sc.name == c.strategy.Name })
 			if i < 0 {
 				i = len(scores)
-				scores = append(scores, &score{name: c.strategy.Name})
+				scores = append(scores, &score{name: c.strategy.Name, safe: c.strategy.Safe})
 			}
 			scores[i].add(s.Name, c)
 		}
@@ -208,14 +220,16 @@ func (sc *score) add(scenario string, c cell) {
 
 // oversoldSentence names those who oversold, and says what none in so many trials still leaves possible for the others.
 func oversoldSentence(scenes []scene) string {
-	var parts, held []string
+	var over []offender
+	var held []string
 	var least int64
 	for _, sc := range scoresOf(scenes) {
 		switch {
 		case sc.n == 0:
 		case sc.over > 0:
-			parts = append(parts, fmt.Sprintf("%s oversold in %s of %s, by %s at worst (in %s)", quoted(sc.name),
-				count(sc.over), plural(sc.n, "valid trial", "valid trials"), plural(sc.worst, "unit", "units"), list(sc.where)))
+			over = append(over, offender{sc.name, sc.safe, sc.worst, fmt.Sprintf("%s oversold in %s of %s, by %s at worst (in %s)",
+				quoted(sc.name), count(sc.over), plural(sc.n, "valid trial", "valid trials"), plural(sc.worst, "unit", "units"),
+				list(sc.where))})
 		default:
 			held = append(held, quoted(sc.name))
 			if least == 0 || sc.n < least {
@@ -223,15 +237,53 @@ func oversoldSentence(scenes []scene) string {
 			}
 		}
 	}
-	if len(parts)+len(held) == 0 {
+	if len(over)+len(held) == 0 {
 		return "There is no valid trial, hence nothing to say about overselling."
 	}
+	parts := told(over, "oversold")
 	if len(held) > 0 {
 		parts = append(parts, fmt.Sprintf("%s never oversold; zero in %s still allows, at 95 %% confidence, "+
-			"a share of up to %s", list(held), plural(least, "valid trial", "valid trials"),
+			"a share of up to %s", listOr(held, rest(over)), plural(least, "valid trial", "valid trials"),
 			percent(results.UpperBound(0, int(least)))))
 	}
 	return semicolons(parts) + "."
+}
+
+// An offender is a strategy that sold what was not there.
+type offender struct {
+	name  string
+	safe  bool
+	units int64  // in its worst trial
+	story string // all that is known, in a sentence without its end
+}
+
+// told tells each offender's story. If there are many, only those do get one that claim to be safe: of the controls, which
+// are meant to do it, the units have to do.
+func told(all []offender, did string) []string {
+	var stories, controls []string
+	for _, o := range all {
+		if o.safe || len(all) < manyNames {
+			stories = append(stories, o.story)
+			continue
+		}
+		by := count(o.units)
+		if len(controls) == 0 {
+			by = plural(o.units, "unit", "units")
+		}
+		controls = append(controls, quoted(o.name)+" by "+by)
+	}
+	if len(controls) > 0 {
+		stories = append(stories, fmt.Sprintf("%s %s, at worst %s", plural(len(controls), "control", "controls"), did, list(controls)))
+	}
+	return stories
+}
+
+// rest is what those are called that are not among the offenders.
+func rest(offenders []offender) string {
+	if len(offenders) == 0 {
+		return "strategies"
+	}
+	return "others"
 }
 
 func semicolons(parts []string) string { return strings.Join(parts, "; ") }

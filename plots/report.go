@@ -33,7 +33,9 @@ type report struct {
 	Servers           []serverFacts
 	Scenarios         []scenarioFacts
 	Strategies,
+	Events,
 	Trials, Discarded [][]string
+	EventNames []term
 	Deviations []string
 	Limits     []string
 }
@@ -52,6 +54,7 @@ func reportOf(from source, scenes []scene, figures []figure) report {
 		Run: run, Summary: summary, Gist: gistOf(run, trials), Groups: verdictGroups(summary),
 		Terms: terms(), Invariants: invariants(),
 		Anomalies: anomaliesOf(scenes), Facts: factsOf(run), Servers: serversOf(run), Scenarios: scenarioFactsOf(scenes),
+		Events: eventRows(summary), EventNames: eventNames(),
 		Strategies: strategyRows(scenes), Trials: trialRows(trials), Discarded: discardedRows(summary.Discarded),
 		Deviations: deviationsOf(run, trials, summary), Limits: limitsOf(run, summary),
 	}
@@ -134,7 +137,7 @@ func (r report) markdown() ([]byte, error) {
 
 func (r report) verdictMarkdown() (string, error) {
 	var out strings.Builder
-	err := VerdictTable(&out, r.Summary, Markdown)
+	err := VerdictTable(&out, r.Summary, Markdown, 0)
 	return strings.TrimRight(out.String(), "\n"), err
 }
 

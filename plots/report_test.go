@@ -213,12 +213,66 @@ func TestTheTableOfATerminalHasNoEscapesUnlessAsked(t *testing.T) {
 	summary := results.Summarize(f.run, f.trials)
 	for style, want := range map[TableStyle]bool{Plain: false, Colored: true, Markdown: false} {
 		var out bytes.Buffer
-		if err := VerdictTable(&out, summary, style); err != nil {
+		if err := VerdictTable(&out, summary, style, 0); err != nil {
 			t.Fatal(err)
 		}
 		if got := strings.Contains(out.String(), "\x1b"); got != want {
 			t.Errorf("style %d: escape sequences: %v, want %v", style, got, want)
 		}
+	}
+}
+
+func TestATerminalsTableKeepsToItsColumns(t *testing.T) {
+	f := catalogueRun(t, 1, 120)
+	summary := results.Summarize(f.run, f.trials)
+	for _, row := range []struct {
+		columns, most int
+		head, left    string
+	}{
+		{0, 120, "claim oversold broke bound p50 p99 goodput stalls refused valid", ""},
+		{120, 120, "claim oversold broke bound p50 p99 goodput stalls refused valid", ""},
+		{100, 100, "claim oversold broke bound p50 p99 goodput valid", "refused and stalls"},
+		{80, 80, "claim oversold broke p50 p99", "refused, stalls, valid, goodput and bound"},
+		{20, 80, "claim oversold broke p50 p99", "refused, stalls, valid, goodput and bound"},
+	} {
+		var out strings.Builder
+		if err := VerdictTable(&out, summary, Colored, row.columns); err != nil {
+			t.Fatal(err)
+		}
+		heads := 0
+		for line := range strings.Lines(out.String()) {
+			if n := widest(line); n > row.most {
+				t.Errorf("%d columns: a line has %d: %s", row.columns, n, line)
+			}
+			if fields := strings.Fields(line); len(fields) > 2 && fields[1] == "claim" {
+				if heads++; strings.Join(fields[1:], " ") != row.head {
+					t.Errorf("%d columns: the head is %q, want %q", row.columns, fields[1:], row.head)
+				}
+			}
+		}
+		if heads != 5 {
+			t.Errorf("%d columns: %d heads for 5 scenarios", row.columns, heads)
+		}
+		_, left, _ := strings.Cut(out.String(), "Not shown here for want of room: ")
+		if strings.TrimSpace(strings.TrimSuffix(left, ".\n")) != row.left {
+			t.Errorf("%d columns: it says that it leaves out %q, want %q", row.columns, left, row.left)
+		}
+	}
+}
+
+func TestOfManyOffendersOnlyThoseThatClaimToBeSafeGetAStory(t *testing.T) {
+	var all []offender
+	for _, name := range strings.Fields("a b c d e f g") {
+		all = append(all, offender{name, name == "c", int64(1000 + len(all)), "the story of " + name})
+	}
+	if got, want := strings.Join(told(all, "oversold"), "; "), "the story of a; the story of b; the story of c; the story of d; "+
+		"the story of e; the story of f; the story of g"; got != want {
+		t.Errorf("seven: %s, want %s", got, want)
+	}
+	all = append(all, offender{"h", false, 1, "the story of h"})
+	if got, want := strings.Join(told(all, "oversold"), "; "), "the story of c; 7 controls oversold, at worst “a” by 1,000 units, "+
+		"“b” by 1,001, “d” by 1,003, “e” by 1,004, “f” by 1,005, “g” by 1,006 and “h” by 1"; got != want {
+		t.Errorf("eight: %s, want %s", got, want)
 	}
 }
 
@@ -228,7 +282,26 @@ type broken struct{}
 func (broken) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
 
 func TestAnErrorOfTheWriterIsReturned(t *testing.T) {
-	if err := VerdictTable(broken{}, results.Summary{}, Plain); !errors.Is(err, io.ErrClosedPipe) {
+	if err := VerdictTable(broken{}, results.Summary{}, Plain, 0); !errors.Is(err, io.ErrClosedPipe) {
 		t.Errorf("got %v", err)
+	}
+}
+
+func TestServersThatAreAlikeAreDescribedOnce(t *testing.T) {
+	node := results.Server{Store: "redis node", Brand: "Redis", Version: "7.0.15", Private: true, Settings: map[string]string{"save": ""}}
+	other := node
+	other.Version = "7.2.0"
+	run := results.Run{Servers: []results.Server{{Store: "redis", Brand: "Redis", Version: "7.0.15"}, node, node, node, other}}
+	var names []string
+	for _, s := range serversOf(run) {
+		names = append(names, s.Name+" | "+s.Short)
+	}
+	want := []string{
+		"redis: Redis 7.0.15, given by the user | Redis 7.0.15",
+		"3 × redis node: Redis 7.0.15, started for this run | 3 × Redis 7.0.15",
+		"redis node: Redis 7.2.0, started for this run | Redis 7.2.0",
+	}
+	if strings.Join(names, "\n") != strings.Join(want, "\n") {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(names, "\n"), strings.Join(want, "\n"))
 	}
 }

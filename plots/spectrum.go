@@ -247,5 +247,5 @@ func lateSentence(shown []spectrum) string {
 		return " Response and service agree within 5 % at the median: the generator kept its schedule."
 	}
 	return fmt.Sprintf(" At the median of %s, up to %s of the response, over 5 %%, passed before the order was sent.",
-		list(late), formatDuration(most))
+		listOr(late, "strategies"), formatDuration(most))
 }

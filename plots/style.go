@@ -44,10 +44,11 @@ type look struct {
 
 // The colours: cool for strategies that claim to be safe, warm for controls that do not. All stand 3:1 against white
 // paper. The first two of each family, which most runs make do with, differ by 25 or more in CIELAB also to the
-// colour-blind, as Machado, Oliveira and Fernandes model them (IEEE TVCG 15, 2009).
+// colour-blind, as Machado, Oliveira and Fernandes model them (IEEE TVCG 15, 2009), and so do any two strategies of the
+// catalogue that share a marker.
 var (
 	cool = []color.NRGBA{rgb(0x00468B), rgb(0x1CA078), rgb(0x7A3FD0), rgb(0x2F8FB8)}
-	warm = []color.NRGBA{rgb(0xCC4C00), rgb(0x6B0F3A), rgb(0xC08A00), rgb(0x6A4A3A)}
+	warm = []color.NRGBA{rgb(0xCC4C00), rgb(0x6B0F3A), rgb(0xC08A00), rgb(0x563810)}
 )
 
 // The names that have a look of their own in every run. Any other name gets one by its hash, and moves on to the

@@ -51,13 +51,44 @@ func TestAStrategyLooksTheSameInWhateverCompanyAndOrder(t *testing.T) {
 	}
 }
 
-func TestColoursStandOutFromPaperAndFromEachOther(t *testing.T) {
-	sights := map[string][3][3]float64{ // Machado, Oliveira and Fernandes, 2009, at full severity
-		"normal":       {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}},
-		"deuteranopia": {{.367322, .860646, -.227968}, {.280085, .672501, .047413}, {-.011820, .042940, .968881}},
-		"protanopia":   {{.152286, 1.052583, -.204868}, {.114503, .786281, .099216}, {-.003882, -.048116, 1.051998}},
-		"tritanopia":   {{1.255528, -.076749, -.178779}, {-.078411, .930809, .147602}, {.004733, .691367, .303900}},
+// The sights under which colours are told apart: the colour-blind ones after Machado, Oliveira and Fernandes (2009), at full
+// severity.
+var sights = map[string][3][3]float64{
+	"normal":       {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}},
+	"deuteranopia": {{.367322, .860646, -.227968}, {.280085, .672501, .047413}, {-.011820, .042940, .968881}},
+	"protanopia":   {{.152286, 1.052583, -.204868}, {.114503, .786281, .099216}, {-.003882, -.048116, 1.051998}},
+	"tritanopia":   {{1.255528, -.076749, -.178779}, {-.078411, .930809, .147602}, {.004733, .691367, .303900}},
+}
+
+// The whole catalogue may stand in one figure: where two strategies share a marker, their colours are far apart.
+func TestTheCatalogueCanBeToldApart(t *testing.T) {
+	var all []results.Strategy
+	for _, name := range firstCool {
+		all = append(all, results.Strategy{Name: name, Safe: true})
 	}
+	for _, name := range firstWarm {
+		all = append(all, results.Strategy{Name: name})
+	}
+	style := looks(all)
+	if len(all) != 25 || len(style) != 25 {
+		t.Fatalf("%d strategies have %d names, want 25", len(all), len(style))
+	}
+	for i, a := range all {
+		for _, b := range all[:i] {
+			one, other := style[a.Name], style[b.Name]
+			if fmt.Sprint(one.marker) != fmt.Sprint(other.marker) {
+				continue
+			}
+			for sight, m := range sights {
+				if d := distance(lab(seen(m, linear(one.color))), lab(seen(m, linear(other.color)))); d < 25 {
+					t.Errorf("%s: %s and %s share a marker, and their colours are only %.0f apart", sight, a.Name, b.Name, d)
+				}
+			}
+		}
+	}
+}
+
+func TestColoursStandOutFromPaperAndFromEachOther(t *testing.T) {
 	for _, c := range append(slices.Clone(cool), warm...) {
 		r := linear(c)
 		if contrast := 1.05 / (.2126*r[0] + .7152*r[1] + .0722*r[2] + .05); contrast < 3 {

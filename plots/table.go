@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -16,24 +17,24 @@ import (
 // A TableStyle says what a verdict table is for.
 type TableStyle int
 
-// The styles. Plain and Colored are for a terminal of 100 columns and show the median trial alone; Markdown has the
-// ranges between trials, too.
+// The styles. Plain and Colored are for a terminal and show the median trial alone; Markdown has the ranges between
+// trials, too.
 const (
 	Plain TableStyle = iota // no escape sequence, as NO_COLOR and a pipe want it
 	Colored
 	Markdown
 )
 
-// VerdictTable writes what each strategy came to in each scenario. An unknown figure is "–". It returns the first error
-// of w.
-func VerdictTable(w io.Writer, s results.Summary, style TableStyle) error {
+// VerdictTable writes what each strategy came to in each scenario. An unknown figure is "–". On a terminal of so many
+// columns, 0 for any number, what has no room is left out and named below. It returns the first error of w.
+func VerdictTable(w io.Writer, s results.Summary, style TableStyle, columns int) error {
 	text := "The run has no trial.\n"
 	switch groups := verdictGroups(s); {
 	case len(groups) == 0:
 	case style == Markdown:
 		text = markdownTables(groups)
 	default:
-		text = terminalTable(groups, style == Colored)
+		text = terminalTable(groups, style == Colored, columns)
 	}
 	_, err := io.WriteString(w, text)
 	return err
@@ -163,24 +164,69 @@ func durationText(ms float64) string {
 
 func rateText(perSecond float64) string { return decimal(perSecond, 3) + " /s" }
 
-func terminalTable(groups []verdictGroup, colored bool) string {
+// A figureColumn is a column of a terminal's table.
+type figureColumn struct {
+	name  string
+	leave int // its turn to be left out where there is no room; 0 for never
+	of    func(verdictRow) string
+}
+
+var figureColumns = []figureColumn{
+	{"oversold", 0, func(r verdictRow) string { return r.Oversold }},
+	{"broke", 0, func(r verdictRow) string { return r.Broke }},
+	{"bound", 5, func(r verdictRow) string { return cmp.Or(r.Bound, "–") }},
+	{"p50", 0, func(r verdictRow) string { return r.P50.Median }},
+	{"p99", 0, func(r verdictRow) string { return r.P99.Median }},
+	{"goodput", 4, func(r verdictRow) string { return r.Goodput.Median }},
+	{"stalls", 2, func(r verdictRow) string { return r.Strikes }},
+	{"refused", 1, func(r verdictRow) string { return r.Refusals }},
+	{"valid", 3, func(r verdictRow) string { return r.Valid }},
+}
+
+// terminalTable is the verdict without the columns that room, unless it is 0, is too narrow for.
+func terminalTable(groups []verdictGroup, colored bool, room int) string {
+	var left []string
+	for turn := 1; ; turn++ {
+		shown := slices.DeleteFunc(slices.Clone(figureColumns), func(c figureColumn) bool { return c.leave > 0 && c.leave < turn })
+		out := figuresTable(groups, colored, shown)
+		next := slices.IndexFunc(shown, func(c figureColumn) bool { return c.leave == turn })
+		if next < 0 || room <= 0 || widest(out) <= room {
+			if len(left) > 0 {
+				out += "\nNot shown here for want of room: " + list(left) + ".\n"
+			}
+			return out
+		}
+		left = append(left, shown[next].name)
+	}
+}
+
+// widest is the length of the longest line as a terminal shows it.
+func widest(lines string) (columns int) {
+	for line := range strings.Lines(lines) {
+		columns = max(columns, text.StringWidthWithoutEscSequences(strings.TrimSuffix(line, "\n")))
+	}
+	return columns
+}
+
+// figuresTable is the verdict with a head of its own for each scenario: a long table has scrolled its first one away.
+func figuresTable(groups []verdictGroup, colored bool, columns []figureColumn) string {
 	t := table.NewWriter()
 	style := table.StyleLight
 	style.Box.PaddingLeft, style.Box.PaddingRight = "", "  "
-	style.Options = table.Options{SeparateHeader: true}
-	style.Format.Header = text.FormatDefault
+	style.Options = table.Options{}
 	t.SetStyle(style)
-	t.AppendHeader(table.Row{"strategy", "claim", "oversold", "broke", "bound", "p50", "p99", "goodput", "stalls",
-		"refused", "valid"})
-	for _, g := range groups {
-		t.AppendRow(table.Row{clean(g.Scenario) + ":"})
+	for i, g := range groups {
+		if i > 0 {
+			t.AppendRow(table.Row{""})
+		}
+		head := table.Row{clean(g.Scenario), "claim"}
+		for _, c := range columns {
+			head = append(head, c.name)
+		}
+		t.AppendRow(head)
+		t.AppendSeparator()
 		for _, r := range g.Rows {
-			fate := r.Role + ": " + r.Fate
-			if colored {
-				fate = paint(fate, r.Tone, r.Fate)
-			}
-			t.AppendRow(table.Row{"  " + clean(r.Strategy), fate, r.Oversold, r.Broke, cmp.Or(r.Bound, "–"),
-				r.P50.Median, r.P99.Median, r.Goodput.Median, r.Strikes, r.Refusals, r.Valid})
+			t.AppendRow(r.cells(colored, columns))
 		}
 	}
 	t.SetColumnConfigs(figuresToTheRight())
@@ -189,6 +235,18 @@ func terminalTable(groups []verdictGroup, colored bool) string {
 		out.WriteString(strings.TrimRight(line, " \n") + "\n")
 	}
 	return out.String()
+}
+
+func (r verdictRow) cells(colored bool, columns []figureColumn) table.Row {
+	fate := r.Role + ": " + r.Fate
+	if colored {
+		fate = paint(fate, r.Tone, r.Fate)
+	}
+	row := table.Row{"  " + clean(r.Strategy), fate}
+	for _, c := range columns {
+		row = append(row, c.of(r))
+	}
+	return row
 }
 
 // figuresToTheRight aligns the columns of a verdict table.

@@ -40,7 +40,8 @@ func terms() []term {
 		{"sales, while stock was left", "Percentiles are of sold orders in the phase in which there was something " +
 			"to sell, lest quick refusals flatter them."},
 		{"goodput", "Sales acknowledged per second in that phase."},
-		{"stall", "A pause between two steps of an order, as a garbage collection or a slow dependency would cause."},
+		{"stall", "A pause between two steps of an order, as a garbage collection or a slow dependency would cause. Some stop " +
+			"the whole replica, in which nothing renews a lease then; before others Redis loses all that it holds of the run."},
 		{"fence, refused", "A number that grows with every lease granted; the database refuses a write under an " +
 			"older one. “Refused” counts those writes."},
 		{"sold", "The customer was told that the order is sold."},
@@ -80,8 +81,8 @@ func invariants() []term {
 			"Counts the orders that do not."},
 		{string(results.PhantomOrder), "What was surely refused, or never asked for, does not stand in the ledger. " +
 			"Counts the orders that do."},
-		{string(results.FenceOrder), "Fences grow with positions. Counts the orders whose fence is not above the " +
-			"one before."},
+		{string(results.FenceOrder), "Fences never fall from one position to the next. Counts the orders whose fence " +
+			"is below the one before."},
 		{string(results.BelievedOverlap), "No two holders believe in their lease at once. This is observed and " +
 			"breaks nothing: it is what a fence is for."},
 		{string(results.EffectiveOverlap), "No two orders that sold overlap between their first statement and " +

@@ -17,7 +17,7 @@ const (
 	DuplicateOrder   Invariant = "duplicate order"     // orders beyond the first of an idempotency key
 	LostOrder        Invariant = "lost order"          // acknowledged, not in the ledger, or there with other figures
 	PhantomOrder     Invariant = "phantom order"       // surely refused, or never asked for, yet in the ledger
-	FenceOrder       Invariant = "fence order"         // orders with a fence not above that of the position before
+	FenceOrder       Invariant = "fence order"         // orders with a fence below that of the position before
 	BelievedOverlap  Invariant = "overlapping leases"  // critical sections entered while another holder believed in its own
 	EffectiveOverlap Invariant = "overlapping effects" // the same, from first statement to COMMIT, of sections that both sold
 	HiddenResend     Invariant = "hidden re-send"      // hits that reached a replica more often than they were sent

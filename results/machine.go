@@ -22,7 +22,7 @@ type Build struct {
 
 // A Server is a database or Redis that a run used.
 type Server struct {
-	Store    string            `json:"store"` // "database" or "redis"
+	Store    string            `json:"store"` // "database", "redis", or "redis node" for a further one
 	Brand    string            `json:"brand"` // "MariaDB", "MySQL", "Redis", "Valkey"
 	Version  string            `json:"version"`
 	Private  bool              `json:"private"`  // started by hotsku, and ended with the run

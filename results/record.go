@@ -106,7 +106,13 @@ type Arrivals string
 const (
 	Poisson  Arrivals = "poisson"
 	Constant Arrivals = "constant"
+	// Bursts are groups of BurstSize orders at the same instant, the groups at a constant distance: a crowd that is let in,
+	// again and again. The stock's last unit goes in the middle of a crowd if it is no multiple of BurstSize.
+	Bursts Arrivals = "bursts"
 )
+
+// BurstSize is the number of orders that come at once in [Bursts].
+const BurstSize = 30
 
 // Lease holds the settings of the strategies that take one.
 type Lease struct {
@@ -114,13 +120,6 @@ type Lease struct {
 	Wait Duration `json:"wait" yaml:"wait"` // an order waits this long for it, then is contended
 	// Retry is the mean pause before the second try to take it; it doubles with every further one, up to 16 times.
 	Retry Duration `json:"retry" yaml:"retry"`
-}
-
-// A Stall is a pause between two steps, as a garbage collection or a slow dependency would cause.
-type Stall struct {
-	Before      string   `json:"before" yaml:"before"`           // the step that is held back, such as "update inventory"
-	For         Duration `json:"for" yaml:"for"`                 // its length
-	Probability float64  `json:"probability" yaml:"probability"` // share of orders struck, drawn from seed and order
 }
 
 // Gates are the limits beyond which a trial cannot be trusted. A zero limit takes the default.
@@ -151,11 +150,15 @@ type Trial struct {
 	Latencies    []Latency        `json:"latencies"`
 	Inventory    api.Inventory    `json:"inventory"` // at rest, after the attack
 	Executions   []api.Executions `json:"executions"`
-	Strikes      int64            `json:"strikes"`  // stalls that struck
-	Refusals     int64            `json:"refusals"` // writes that the fence refused
-	Audit        Audit            `json:"audit"`
-	Gates        []Gate           `json:"gates"`
-	Verdict      Verdict          `json:"verdict"`
+	Strikes      int64            `json:"strikes"`          // stalls that struck
+	Frozen       Duration         `json:"frozen,omitempty"` // for how long they made replicas stand still, measured by the replicas
+	Lost         int64            `json:"lost,omitempty"`   // keys that they deleted in Redis
+	Refusals     int64            `json:"refusals"`         // writes that the fence refused
+	// Events counts what happened on the way of the orders and no single statement shows, such as "deadlock", by name.
+	Events  map[string]int64 `json:"events,omitempty"`
+	Audit   Audit            `json:"audit"`
+	Gates   []Gate           `json:"gates"`
+	Verdict Verdict          `json:"verdict"`
 }
 
 // Strategy is what the records keep of a strategy's registration.

@@ -32,9 +32,12 @@ type CellSummary struct {
 	P50, P99, P999, Goodput Spread
 	UnavailableShare        Spread
 	// The totals over the valid trials: stalls that struck, writes that the fence refused, and hits whose outcome their
-	// client could not know.
+	// client could not know; for how long stalls made replicas stand still, and the keys that they deleted in Redis; events.
 	Strikes, Refusals int64
 	Unknown           int
+	Frozen            Duration
+	Lost              int64
+	Events            map[string]int64 // nil if there was none
 	Claim             Claim
 }
 
@@ -159,6 +162,14 @@ func (c *CellSummary) measure(valid []Trial) {
 		c.Strikes += t.Strikes
 		c.Refusals += t.Refusals
 		c.Unknown += t.Attack.Outcomes[api.Unknown]
+		c.Frozen += t.Frozen
+		c.Lost += t.Lost
+		for name, n := range t.Events {
+			if c.Events == nil {
+				c.Events = map[string]int64{}
+			}
+			c.Events[name] += n
+		}
 	}
 	sales := func(of func(Latency) Percentile) Spread {
 		return spreadOver(valid, func(t Trial) (float64, bool) {

@@ -121,8 +121,11 @@ func TestSummarizeFigures(t *testing.T) {
 	trials[0].Latencies, trials[0].Phases = sales(30*time.Millisecond), selling
 	trials[1].Latencies, trials[1].Phases = sales(10*time.Millisecond), selling
 	trials[2].Attack = Attack{Sent: 10, Outcomes: map[api.Outcome]int{api.Unavailable: 4, api.Unknown: 2}}
-	trials[2].Strikes, trials[2].Refusals = 5, 6
+	trials[2].Strikes, trials[2].Refusals, trials[2].Frozen, trials[2].Lost = 5, 6, Duration(7*time.Second), 8
+	trials[0].Events = map[string]int64{"deadlock": 2}
+	trials[2].Events = map[string]int64{"deadlock": 1, "conflict": 9}
 	trials[3].Latencies, trials[3].Phases = sales(time.Hour), selling // invalid: in no figure
+	trials[3].Frozen, trials[3].Lost, trials[3].Events = Duration(time.Hour), 100, map[string]int64{"deadlock": 100}
 	trials[3].Strikes, trials[3].Attack.Outcomes = 100, map[api.Outcome]int{api.Unknown: 100}
 	trials[3] = invalidate(trials[3])
 	run := Run{Plan: Plan{Blocks: 3, Strategies: []string{s.Name}, Scenarios: []Scenario{{Name: "calm"}}}}
@@ -134,7 +137,8 @@ func TestSummarizeFigures(t *testing.T) {
 		P50: Spread{Median: 4, Low: 4, High: 4, N: 2}, P99: Spread{Median: 20, Low: 10, High: 30, N: 2},
 		Goodput:          Spread{Median: 250, Low: 250, High: 250, N: 2},
 		UnavailableShare: Spread{Median: 0.4, Low: 0.4, High: 0.4, N: 1},
-		Strikes:          5, Refusals: 6, Unknown: 2, Claim: ClaimHeld,
+		Strikes:          5, Refusals: 6, Unknown: 2, Frozen: Duration(7 * time.Second), Lost: 8,
+		Events: map[string]int64{"deadlock": 3, "conflict": 9}, Claim: ClaimHeld,
 	}
 	if !reflect.DeepEqual(c, want) {
 		t.Errorf("\n got %+v\nwant %+v", c, want)

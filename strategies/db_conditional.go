@@ -16,7 +16,28 @@ func init() {
 }
 
 // dbConditional lets the database decide: the UPDATE takes the units only while enough are left, and the number of
-// affected rows says whether it did. The row's lock, held to the COMMIT, puts all sales of a SKU in one line.
+// affected rows says whether it did.
+//
+// Mechanism: one statement, SET stock = stock - n WHERE sku = ? AND stock >= n, before the order's rows in one transaction.
+// An UPDATE judges its condition on the newest row, not on the transaction's snapshot, and holds the row's lock until
+// COMMIT, which puts all sales of a SKU in one line. LAST_INSERT_ID(sold + n) hands the position back with it.
+//
+// Guarantee: no more units are committed than there were, whatever happens to Redis, to a process or to a clock, because
+// nothing is decided anywhere else.
+//
+// What breaks it: only a writer that does not keep to it, such as an UPDATE without the condition, or SET stock =
+// GREATEST(stock - n, 0), which under clientFoundRows=true reports a row even when nothing was left. After an error of
+// COMMIT the outcome is unknown, as everywhere: only the order's key makes a retry safe.
+//
+// Cost: one round trip for the stock, the least there is. All sales of a SKU wait for the lock of one row, so that they come
+// no faster than commits one after another; more contenders only make the line longer.
+//
+// Pick it when all replicas share one database and one row can be committed as often as the SKU sells. Begin with this one,
+// and leave it only when a measurement says so.
+//
+// Known users: CubeCart, whose fix takes the stock in a single guarded step (cubecart/v6, issue #4224). Alibaba Cloud's
+// AliSQL has hints for this statement in flash sales: one makes it fail unless so many rows were affected (documentation of
+// ApsaraDB RDS for MySQL, "Inventory Hint").
 type dbConditional struct{ Env }
 
 var _ Strategy = dbConditional{}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -14,18 +13,6 @@ import (
 
 	"github.com/hotsku/hotsku/strategies"
 )
-
-// closing ends, at the end of the test, what a strategy has going on in the background.
-func closing(t testing.TB, s strategies.Strategy) {
-	t.Helper()
-	if background, ok := s.(io.Closer); ok {
-		t.Cleanup(func() {
-			if err := background.Close(); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-}
 
 // answered is a hook that calls do after each command with that name or script.
 type answered struct {

@@ -4,13 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"github.com/hotsku/hotsku/strategies"
+	"github.com/hotsku/hotsku/target"
+	"github.com/hotsku/hotsku/target/stack/stacktest"
 )
 
 // before is a hook that calls do ahead of each command whose name or script it is given.
@@ -32,18 +33,41 @@ func (b before) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	}
 }
 
+// hooked returns a Redis client of its own with a hook.
+func hooked(t *testing.T, hook redis.Hook) redis.UniversalClient {
+	t.Helper()
+	client, err := target.OpenRedis(stacktest.Start(t).Redis().URL(), 16, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client.AddHook(hook)
+	t.Cleanup(func() {
+		if err := client.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return client
+}
+
+// goneRedis returns a client of a Redis that is not there.
+func goneRedis(t *testing.T) redis.UniversalClient {
+	t.Helper()
+	client := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1", MaxRetries: -1, DialerRetries: 1, DialTimeout: 200 * time.Millisecond})
+	t.Cleanup(func() {
+		if err := client.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return client
+}
+
 func strategy(t *testing.T, name string, w world) strategies.Strategy {
 	t.Helper()
 	info, err := strategies.Get(name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := info.New(w.Env)
-	if err != nil {
-		t.Fatal(err)
-	}
-	closing(t, s)
-	return s
+	return start(t, info, w.Env)
 }
 
 func TestALeaseThatIsTakenMakesAnOrderContended(t *testing.T) {
@@ -106,35 +130,10 @@ func TestReleaseSurvivesACancelledRequest(t *testing.T) {
 	}
 }
 
-// The textbook case: a holder stalls before its write, its lease ends, another sells, and then it wakes.
-func TestALateHolder(t *testing.T) {
-	for name, want := range map[string]struct {
-		late error
-		sold int64
-	}{
-		"lock-only":  {nil, 2}, // both sell the one unit
-		"lock-fence": {strategies.ErrSoldOut, 1},
-	} {
-		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, 1)
-			late, lateErr := w.stalled(t, name)
-			if _, err := strategy(t, name, w).Checkout(t.Context(), w.order(1, 1)); err != nil {
-				t.Fatalf("the second holder: %v", err)
-			}
-			late()
-			if err := lateErr(); !errors.Is(err, want.late) {
-				t.Errorf("the late holder: %v, want %v", err, want.late)
-			}
-			if sold := w.soldUnits(t); sold != want.sold {
-				t.Errorf("%d units of 1 are sold, want %d", sold, want.sold)
-			}
-		})
-	}
-}
-
 func TestTheFenceRefusesALateHolderWhileStockIsLeft(t *testing.T) {
 	w := newWorld(t, 10)
-	late, lateErr := w.stalled(t, "lock-fence")
+	late, lateErr := w.stalled(t, "lock-fence", "update inventory", 0)
+	w.expire(t)
 	r, err := strategy(t, "lock-fence", w).Checkout(t.Context(), w.order(1, 1))
 	if err != nil || r.Fence != 2 {
 		t.Fatalf("the second holder: %+v, %v, want the token 2", r, err)
@@ -168,29 +167,4 @@ func TestAFenceCounterThatWasLostHeals(t *testing.T) {
 	if life, err := w.Redis.PTTL(t.Context(), w.Prefix+"fence:{"+w.sku+"}").Result(); err != nil || life <= 0 {
 		t.Errorf("the counter lives for %v (%v); without a limit counters pile up", life, err)
 	}
-}
-
-// stalled starts order 0, lets it come as far as its first statement on the inventory's write, and holds it there with
-// its lease expired. Calling wake lets it go on; result then waits for it and returns its error.
-func (w world) stalled(t *testing.T, name string) (wake func(), result func() error) {
-	t.Helper()
-	reached, goOn, done := make(chan struct{}), make(chan struct{}), make(chan error, 1)
-	slow := w
-	var once atomic.Bool
-	slow.DB = stallingDatabase(t, func(step string) {
-		if step == "update inventory" && once.CompareAndSwap(false, true) {
-			close(reached)
-			<-goOn
-		}
-	})
-	s := strategy(t, name, slow)
-	go func() {
-		_, err := checkoutObserved(t.Context(), s, w.order(0, 1))
-		done <- err
-	}()
-	<-reached
-	if err := w.Redis.Del(t.Context(), w.Prefix+"lease:{"+w.sku+"}").Err(); err != nil { // it expired
-		t.Fatal(err)
-	}
-	return func() { close(goOn) }, func() error { return <-done }
 }

@@ -19,7 +19,28 @@ func init() {
 }
 
 // lockFence is the reference: the lease lowers contention, the condition on the stock guarantees, and the fence lets
-// the database refuse a holder whose lease has gone to another meanwhile. A refused order is told so and sells nothing.
+// the database refuse a holder whose lease has gone to another meanwhile.
+//
+// Mechanism: one script grants the lease by SET NX PX and draws a token by INCR, so that tokens follow the order of grants.
+// The UPDATE has both conditions, stock >= n and fence < token, and leaves its token in the row. When it touches no row, a
+// read under the row's lock tells sold out from fenced.
+//
+// Guarantee: no more units are committed than there were, by the condition on the stock. Accepted tokens only grow: a holder
+// that comes after a newer one is told [ErrFenced] and has sold nothing.
+//
+// What breaks it: nothing oversells it. When Redis loses its memory, two may hold the lease, which costs time alone, and the
+// counter starts again below the token in the database: orders are refused until one of those refused has raised it to the
+// database's maximum. Without Redis nothing is sold.
+//
+// Cost: two round trips to Redis more than db-conditional, and waiting by polling, which shows in the slowest sales. To the
+// stock the lease and the fence add no safety.
+//
+// Pick it when more happens under the lease than this UPDATE, such as a call to a supplier that should not be made twice at
+// once, or when late holders must be told and counted. If only the stock matters, db-conditional is simpler and faster.
+//
+// Known users: none known to sell by it. Martin Kleppmann described the token ("How to do distributed locking", 2016), the
+// Redis documentation advises one ("Distributed Locks with Redis"), and Redisson grants one with its Fenced Lock and
+// leaves the check to the user (redisson/redisson, issue #5044).
 type lockFence struct{ Env }
 
 var _ Strategy = lockFence{}

@@ -55,11 +55,47 @@ func Names() []string {
 	return names
 }
 
-// Get returns the strategy with the given name. Its error lists the names that exist.
+// Get returns the strategy with the given name. Its error lists the names that exist, and suggests one that is spelled
+// almost like it.
 func Get(name string) (Info, error) {
 	i, ok := registry[name]
 	if !ok {
-		return Info{}, fmt.Errorf("no strategy is named %q; there are %s", name, strings.Join(Names(), ", "))
+		return Info{}, fmt.Errorf("no strategy is named %q; %s %s", name, suggestion(name), strings.Join(Names(), ", "))
 	}
 	return i, nil
+}
+
+// suggestion introduces the list of names, after the one that is nearest to a wrong name, if one is near.
+func suggestion(wrong string) string {
+	best, fewest := "", len(wrong)/3+1
+	for _, name := range Names() {
+		if n := edits(wrong, name); n < fewest {
+			best, fewest = name, n
+		}
+	}
+	if best == "" {
+		return "there are"
+	}
+	return "did you mean " + best + "? There are"
+}
+
+// edits is how many letters must be put in, taken out or changed to make b of a.
+func edits(a, b string) int {
+	row := make([]int, len(b)+1) // the edits from the part of a that was seen to each beginning of b
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		before := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			change := before
+			if a[i] != b[j] {
+				change++
+			}
+			before = row[j+1]
+			row[j+1] = min(change, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
 }

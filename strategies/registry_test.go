@@ -1,6 +1,7 @@
 package strategies
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -47,8 +48,39 @@ func TestAllListsControlsFirstEachGroupByName(t *testing.T) {
 	}
 }
 
-func TestGetNamesWhatThereIs(t *testing.T) {
-	if _, err := Get("nonsense"); err == nil || !strings.Contains(err.Error(), "db-conditional") {
-		t.Errorf("%v, want it to list the names", err)
+func TestGetNamesWhatThereIsAndWhatWasPerhapsMeant(t *testing.T) {
+	for wrong, meant := range map[string]string{
+		"lock-fense":                     "lock-fence",
+		"lock_fence":                     "lock-fence",
+		"lockFence":                      "lock-fence",
+		"dbconditional":                  "db-conditional",
+		"non":                            "none",
+		"":                               "",
+		"nonsense":                       "",
+		"a way that nobody has heard of": "",
+	} {
+		want := "there are"
+		if meant != "" {
+			want = "did you mean " + meant + "? There are"
+		}
+		want = fmt.Sprintf("no strategy is named %q; %s %s", wrong, want, strings.Join(Names(), ", "))
+		if _, err := Get(wrong); err == nil || err.Error() != want {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+}
+
+func TestEditsAreCounted(t *testing.T) {
+	for _, row := range []struct {
+		a, b string
+		want int
+	}{
+		{"", "", 0}, {"none", "none", 0}, {"", "none", 4}, {"none", "", 4},
+		{"none", "nine", 1}, {"none", "nones", 1}, {"none", "one", 1},
+		{"kitten", "sitting", 3}, {"lock-only", "only-lock", 8},
+	} {
+		if got := edits(row.a, row.b); got != row.want {
+			t.Errorf("from %q to %q: %d edits, want %d", row.a, row.b, got, row.want)
+		}
 	}
 }

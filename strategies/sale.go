@@ -20,12 +20,17 @@ const (
 	errLockNowait      = 3572 // MySQL; MariaDB says 1205
 )
 
+// beginner is what a transaction can be begun on: a pool, or one connection of it.
+type beginner interface {
+	BeginTx(ctx context.Context, options *sql.TxOptions) (*sql.Tx, error)
+}
+
 // inTx runs work in one transaction and commits it. The error is nil if the commit was acknowledged, matches one of
 // this package's errors if nothing was sold, and matches none of them if COMMIT itself failed.
 //
 // The transaction is abandoned at the first error, whatever it was: after a deadlock the server has rolled back and
 // would run the next statement in autocommit, and after a lock wait timeout a COMMIT would keep the first half.
-func inTx(ctx context.Context, db *sql.DB, options *sql.TxOptions, work func(*sql.Tx) error) error {
+func inTx(ctx context.Context, db beginner, options *sql.TxOptions, work func(*sql.Tx) error) error {
 	tx, err := db.BeginTx(ctx, options)
 	if err != nil {
 		return notSold(ctx, fmt.Errorf("begin: %w", err))
@@ -49,16 +54,24 @@ func notSold(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil && !errors.Is(err, cause) {
 		err = errors.Join(err, cause)
 	}
-	for _, known := range []error{ErrSoldOut, ErrUnknownSKU, ErrDuplicate, ErrContended, ErrFenced, ErrUnavailable} {
-		if errors.Is(err, known) {
-			return err
-		}
+	if surelyNotSold(err) {
+		return err
 	}
 	switch mysqlError(err) {
 	case errDeadlock, errLockWaitTimeout, errRecordChanged, errLockNowait:
 		return fmt.Errorf("%w: %w", ErrContended, err)
 	}
 	return fmt.Errorf("%w: %w", ErrUnavailable, err)
+}
+
+// surelyNotSold reports whether err says so. An unknown outcome is neither that nor a sale.
+func surelyNotSold(err error) bool {
+	for _, known := range []error{ErrSoldOut, ErrUnknownSKU, ErrDuplicate, ErrContended, ErrFenced, ErrUnavailable} {
+		if errors.Is(err, known) {
+			return true
+		}
+	}
+	return false
 }
 
 // mysqlError returns the server's error number, or 0 if err did not come from the server.
@@ -135,10 +148,15 @@ func (e Env) writeOrders(ctx context.Context, tx *sql.Tx, orders []Order, receip
 	return nil
 }
 
+// querier is a transaction, or the pool.
+type querier interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}
+
 // orderIDs returns the ids of the orders with these keys. They are asked for, since nothing promises that a server gives
 // the rows of one INSERT consecutive ids: a cluster's do not.
-func orderIDs(ctx context.Context, tx *sql.Tx, keys []any) (map[string]int64, error) {
-	rows, err := tx.QueryContext(ctx, `SELECT id, idempotency_key FROM orders WHERE idempotency_key IN (`+repeat("?", len(keys))+`)`, keys...)
+func orderIDs(ctx context.Context, db querier, keys []any) (map[string]int64, error) {
+	rows, err := db.QueryContext(ctx, `SELECT id, idempotency_key FROM orders WHERE idempotency_key IN (`+repeat("?", len(keys))+`)`, keys...)
 	if err != nil {
 		return nil, err
 	}
@@ -159,10 +177,11 @@ func orderIDs(ctx context.Context, tx *sql.Tx, keys []any) (map[string]int64, er
 func repeat(part string, n int) string { return strings.Repeat(part+", ", n-1) + part }
 
 // refusal says why a conditional UPDATE touched no row. It must run in the transaction of that UPDATE, whose lock on
-// the row keeps the answer true. Token 0 means that no fence was part of the condition.
+// the row keeps the answer true. It reads FOR UPDATE, which finds the newest state: a transaction that has read before would
+// see its snapshot again, in which the reason may not be. Token 0 means that no fence was part of the condition.
 func refusal(ctx context.Context, tx *sql.Tx, o Order, token int64) error {
 	var stock, fence int64
-	err := tx.QueryRowContext(ctx, `SELECT stock, fence FROM inventory WHERE sku = ?`, o.SKU).Scan(&stock, &fence)
+	err := tx.QueryRowContext(ctx, `SELECT stock, fence FROM inventory WHERE sku = ? FOR UPDATE`, o.SKU).Scan(&stock, &fence)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		return fmt.Errorf("%w: %s", ErrUnknownSKU, o.SKU)

@@ -1,8 +1,3 @@
-// Package strategies holds the ways to sell a limited stock to orders that arrive concurrently, one file each.
-//
-// A strategy decides how the stock is guarded and nothing else: every one of them takes the stock, writes the order and
-// writes the outbox rows in one database transaction, through the same helper and in the same order of statements.
-// The package imports nothing of hotsku, so that a strategy can be read, and copied, alone.
 package strategies
 
 import (

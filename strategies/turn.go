@@ -59,6 +59,9 @@ func (e Env) retry(ctx context.Context, o Order, try func() error) error {
 // errConflict means that another order changed the row between this order's read and its write.
 var errConflict = fmt.Errorf("%w: another order changed the row first", ErrContended)
 
+// errHeld means that enough units are left, but others hold too many of them at the moment.
+var errHeld = fmt.Errorf("%w: others hold the last units", ErrContended)
+
 // collision says how err is a collision with another transaction that a new transaction may not meet, or returns "". An
 // error from COMMIT is none: whether its transaction is in the ledger is unknown.
 func collision(err error) EventKind {
@@ -73,8 +76,11 @@ func collision(err error) EventKind {
 	case errRecordChanged:
 		return Conflict
 	}
-	if errors.Is(err, errConflict) {
+	switch {
+	case errors.Is(err, errConflict):
 		return Conflict
+	case errors.Is(err, errHeld):
+		return LookedAgain
 	}
 	return ""
 }

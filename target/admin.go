@@ -135,7 +135,10 @@ func (s *Server) getExecutions(w http.ResponseWriter, r *http.Request) {
 		problem(w, refusal{status: http.StatusNotFound, code: api.CodeInvalid, title: "Executions are not counted"}, "Start the service with --record.")
 		return
 	}
-	reply(w, http.StatusOK, s.records.executions(r.FormValue("sku")))
+	sku := r.FormValue("sku")
+	seen, struck := s.records.executions(sku), s.cfg.Stall.Tally(sku)
+	seen.Stalled, seen.Frozen, seen.Lost = struck.Strikes, struck.Frozen.Nanoseconds(), struck.Lost
+	reply(w, http.StatusOK, seen)
 }
 
 // stream writes one JSON line for each call of line. Once the first is sent, a failure can only be told by breaking the

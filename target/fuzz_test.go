@@ -99,7 +99,7 @@ func TestTenThousandHostileRequests(t *testing.T) {
 // settle waits until no more goroutines run than before; those of closed connections need a moment to end.
 func settle(t *testing.T, before int) {
 	t.Helper()
-	deadline := time.After(10 * time.Second)
+	deadline := time.After(patience)
 	for runtime.NumGoroutine() > before {
 		select {
 		case <-deadline:

@@ -64,7 +64,7 @@ func (r *recorder) begin(o *steps.Order, seq string) {
 
 // end notes how a request ended, before it is answered.
 func (r *recorder) end(o *steps.Order, err error) {
-	r.with(o, func(record *record) { record.ended(o, err) })
+	r.with(o, func(record *record) { record.ended(err) })
 }
 
 func (r *recorder) with(o *steps.Order, do func(*record)) {
@@ -93,11 +93,8 @@ func (r *recorder) event(sku string, kind strategies.EventKind) {
 	}
 }
 
-func (record *record) ended(o *steps.Order, err error) {
+func (record *record) ended(err error) {
 	record.executions.InFlight--
-	if o.Stalled() {
-		record.executions.Stalled++
-	}
 	if errors.Is(err, strategies.ErrFenced) {
 		record.executions.Fenced++
 	}

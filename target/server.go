@@ -42,7 +42,7 @@ type Config struct {
 
 	Record bool         // count executions, for the audit; they stay in memory until the replica ends
 	Trace  bool         // keep every step, likewise
-	Stall  *steps.Stall // strikes some orders
+	Stall  *steps.Stall // strikes some orders; New tells it what Redis it may make forget, and where to log
 
 	Log *slog.Logger
 }
@@ -55,6 +55,7 @@ type Server struct {
 	db       *sql.DB
 	redis    *redis.Client
 	nodes    []*redis.Client
+	eraser   *redis.Client // of a stall that makes Redis lose its memory; else nil
 	records  *recorder
 	metrics  *metrics
 	seam     steps.Observer // sees every step
@@ -105,15 +106,21 @@ func (c Config) validate(info strategies.Info) error {
 	case len(c.RedisNodes) < info.Nodes:
 		return fmt.Errorf("the strategy %s needs %d independent Redis processes; give the addresses of all", info.Name, info.Nodes)
 	}
-	if c.Stall != nil {
-		return c.Stall.Validate()
+	if c.Stall == nil {
+		return nil
 	}
-	return nil
+	if c.Stall.Kind == steps.LoseMemory && (c.RedisURL == "" || c.RedisPrefix == "") {
+		return errors.New("a stall that makes Redis lose its memory needs the address of Redis, and a prefix of the keys that may go")
+	}
+	return c.Stall.Validate()
 }
 
 func (s *Server) connect() (err error) {
 	var stall, record steps.Observer
 	if s.cfg.Stall != nil {
+		if err := s.arm(s.cfg.Stall); err != nil {
+			return err
+		}
 		stall = s.cfg.Stall
 	}
 	if s.records != nil {
@@ -136,6 +143,22 @@ func (s *Server) connect() (err error) {
 		}
 		s.nodes = append(s.nodes, node)
 	}
+	return nil
+}
+
+// eraserConnections is how many strikes may delete keys at once.
+const eraserConnections = 4
+
+// arm gives a stall what it needs to strike.
+func (s *Server) arm(stall *steps.Stall) (err error) {
+	stall.Log = s.cfg.Log
+	if stall.Kind != steps.LoseMemory {
+		return nil
+	}
+	if s.eraser, err = OpenRedis(s.cfg.RedisURL, eraserConnections, nil); err != nil {
+		return err
+	}
+	stall.Memory = steps.Memory{Redis: s.eraser, Prefix: s.cfg.RedisPrefix}
 	return nil
 }
 
@@ -179,6 +202,9 @@ func (s *Server) Close() error {
 	}
 	for _, node := range s.nodes {
 		errs = append(errs, node.Close())
+	}
+	if s.eraser != nil {
+		errs = append(errs, s.eraser.Close())
 	}
 	return errors.Join(errs...)
 }

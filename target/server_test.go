@@ -20,6 +20,7 @@ import (
 	"github.com/hotsku/hotsku/target"
 	"github.com/hotsku/hotsku/target/api"
 	"github.com/hotsku/hotsku/target/stack/stacktest"
+	"github.com/hotsku/hotsku/target/steps"
 )
 
 func TestMain(m *testing.M) {
@@ -29,13 +30,17 @@ func TestMain(m *testing.M) {
 
 const token = "the-token-of-this-test"
 
+// patience is how long an order may wait in a test whose subject is no limit: longer than the slowest machine needs.
+const patience = time.Minute
+
 // config returns the settings of a replica on the shared stack.
 func config(t testing.TB, strategy string) target.Config {
 	t.Helper()
 	s := stacktest.Start(t)
 	return target.Config{
-		Replica: "one", Strategy: strategy, Lease: strategies.DefaultLease(), Timeout: 4 * time.Second,
-		DSN: s.DSN(), DBConnections: 16, RedisURL: s.Redis().URL(), RedisPrefix: s.KeyPrefix(), RedisConnections: 32,
+		Replica: "one", Strategy: strategy, Timeout: patience,
+		Lease: strategies.LeaseSettings{TTL: patience, Wait: patience, Retry: 4 * time.Millisecond},
+		DSN:   s.DSN(), DBConnections: 16, RedisURL: s.Redis().URL() + "?read_timeout=1m", RedisPrefix: s.KeyPrefix(), RedisConnections: 32,
 		AdminToken: token, Record: true, Trace: true, Log: slog.New(slog.DiscardHandler),
 	}
 }
@@ -146,16 +151,20 @@ func admin(t testing.TB, address, path, sku string) answer {
 }
 
 func TestASaleAndItsRetry(t *testing.T) {
-	for _, name := range strategies.Names() {
-		t.Run(name, func(t *testing.T) {
-			address := replica(t, config(t, name))
+	for _, info := range strategies.All() {
+		t.Run(info.Name, func(t *testing.T) {
+			address := replica(t, config(t, info.Name))
 			sku := newSKU(t, address, 3)
+			position := int64(3)
+			if info.Unordered {
+				position = 0
+			}
 			first := buy(t, address, sku, sku+"/1", 3)
 			if first.status != http.StatusCreated || first.header.Get(api.HeaderReplica) != "one" {
 				t.Fatalf("%d by %q: %s", first.status, first.header.Get(api.HeaderReplica), first.body)
 			}
 			sold := first.order(t)
-			if sold.SKU != sku || sold.Quantity != 3 || sold.Position != 3 || sold.Key != sku+"/1" || sold.Replica != "one" {
+			if sold.SKU != sku || sold.Quantity != 3 || sold.Position != position || sold.Key != sku+"/1" || sold.Replica != "one" {
 				t.Errorf("sold %+v", sold)
 			}
 			again := buy(t, address, sku, sku+"/1", 3) // nothing is left by now
@@ -172,6 +181,21 @@ func TestASaleAndItsRetry(t *testing.T) {
 			}
 			if lines := admin(t, address, api.PathLedger, sku); strings.Count(lines.body, "\n") != 1 || lines.order(t) != sold {
 				t.Errorf("the ledger: %s", lines.body)
+			}
+		})
+	}
+}
+
+func TestTheInventoryCountsWhatIsLeftWhereverItIsKept(t *testing.T) {
+	for _, name := range strategies.Names() {
+		t.Run(name, func(t *testing.T) {
+			address := replica(t, config(t, name))
+			sku := newSKU(t, address, 10)
+			if got := buy(t, address, sku, sku+"/1", 3); got.status != http.StatusCreated {
+				t.Fatalf("%d: %s", got.status, got.body)
+			}
+			if got := send(t, "GET", address+"/v1/inventory/"+sku, ""); !strings.Contains(got.body, `"stock":7,"sold":3,`) {
+				t.Errorf("the inventory: %s", got.body)
 			}
 		})
 	}
@@ -342,6 +366,28 @@ func silent(t *testing.T) string {
 	return "redis://" + l.Addr().String()
 }
 
+// crowd lets 50 customers buy at once, each of whom must get the status that is wanted, and returns how long the fastest took.
+func crowd(t *testing.T, address, sku string, want int) time.Duration {
+	t.Helper()
+	times := make([]time.Duration, 50)
+	var done sync.WaitGroup
+	for n := range times {
+		done.Go(func() {
+			from := time.Now()
+			got := buy(t, address, sku, fmt.Sprint(sku, "/", n), 1)
+			times[n] = time.Since(from)
+			if got.status != want {
+				t.Errorf("%d: %s; want %d", got.status, got.body, want)
+			}
+			if want == 503 && (got.header.Get("Retry-After") == "" || got.problem(t).Code != api.CodeUnavailable) {
+				t.Errorf("Retry-After %q: %s", got.header.Get("Retry-After"), got.body)
+			}
+		})
+	}
+	done.Wait()
+	return slices.Min(times)
+}
+
 func TestRedisGoneFailsClosed(t *testing.T) {
 	for where, url := range map[string]string{"refused": "redis://127.0.0.1:1", "frozen": silent(t)} {
 		for name, want := range map[string]int{"lock-only": 503, "lock-fence": 503, "db-conditional": 201} {
@@ -349,26 +395,16 @@ func TestRedisGoneFailsClosed(t *testing.T) {
 				cfg := config(t, name)
 				cfg.RedisURL = url
 				address := replica(t, cfg)
-				sku := newSKU(t, address, 100)
-				times := make([]time.Duration, 50)
-				var done sync.WaitGroup
-				for n := range times {
-					done.Go(func() {
-						from := time.Now()
-						got := buy(t, address, sku, fmt.Sprint(sku, "/", n), 1)
-						times[n] = time.Since(from)
-						if got.status != want {
-							t.Errorf("%d: %s; want %d", got.status, got.body, want)
-						}
-						if want == 503 && (got.header.Get("Retry-After") == "" || got.problem(t).Code != api.CodeUnavailable) {
-							t.Errorf("Retry-After %q: %s", got.header.Get("Retry-After"), got.body)
-						}
-					})
+				// A busy machine makes some of them late, and now and then all; a timeout that is too long always makes all late.
+				const limit = 500 * time.Millisecond
+				fastest := time.Hour
+				for range 3 {
+					if fastest = min(fastest, crowd(t, address, newSKU(t, address, 100), want)); fastest <= limit {
+						break
+					}
 				}
-				done.Wait()
-				// A busy machine makes some of them late; a timeout that is too long makes all of them late.
-				if fastest := slices.Min(times); want == 503 && fastest > 500*time.Millisecond {
-					t.Errorf("the fastest of %d refusals took %v, want 500ms at most", len(times), fastest)
+				if want == 503 && fastest > limit {
+					t.Errorf("the fastest refusal of three crowds took %v, want %v at most", fastest, limit)
 				}
 				if ready := send(t, "GET", address+api.PathReady, ""); (ready.status == 200) != (want == 201) {
 					t.Errorf("/readyz: %d %s", ready.status, ready.body)
@@ -475,6 +511,10 @@ func waitUntilBusy(t *testing.T, address, sku string) {
 	}
 }
 
+func forgetful() *steps.Stall {
+	return &steps.Stall{Kind: steps.LoseMemory, Steps: []string{"commit"}, Length: time.Second, Probability: 1}
+}
+
 func TestNewRefusesWhatCannotWork(t *testing.T) {
 	for name, row := range map[string]struct {
 		change func(*target.Config)
@@ -487,11 +527,16 @@ func TestNewRefusesWhatCannotWork(t *testing.T) {
 		"a lease strategy without Redis": {func(c *target.Config) { c.Strategy, c.RedisURL = "lock-fence", "" }, "Redis"},
 		"a DSN that is none":             {func(c *target.Config) { c.DSN = "user:secret@:::" }, "DSN"},
 		"a lease that cannot be kept":    {func(c *target.Config) { c.Strategy, c.Lease.TTL = "lock-only", 0 }, "TTL"},
+		"a stall without a length":       {func(c *target.Config) { c.Stall = &steps.Stall{Steps: []string{"commit"}, Probability: 1} }, "length"},
+		"a loss of a Redis that is not there": {func(c *target.Config) { c.Stall, c.RedisURL = forgetful(), "" },
+			"needs the address of Redis"},
+		"a loss of all that Redis holds": {func(c *target.Config) { c.Stall, c.RedisPrefix = forgetful(), "" }, "prefix"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cfg := target.Config{Replica: "one", Strategy: "db-conditional", Lease: strategies.DefaultLease(), Timeout: time.Second,
 				DSN: "u:secret@tcp(127.0.0.1:1)/x", DBConnections: 1, RedisURL: "redis://127.0.0.1:1", RedisConnections: 1,
-				Log: slog.New(slog.DiscardHandler)}
+				RedisPrefix: "test:",
+				Log:         slog.New(slog.DiscardHandler)}
 			row.change(&cfg)
 			_, err := target.New(cfg)
 			if err == nil || !strings.Contains(err.Error(), row.want) || strings.Contains(err.Error(), "secret") {

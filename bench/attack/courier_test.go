@@ -90,7 +90,7 @@ func newCourier(t testing.TB, address string, n int) *courier {
 		t.Fatal(err)
 	}
 	c := &courier{
-		ctx: t.Context(), transport: newTransport(0), addresses: []*url.URL{at}, timeout: 20 * time.Second,
+		ctx: t.Context(), transport: newTransport(0), addresses: []*url.URL{at}, timeout: time.Minute,
 		orders: orders{prefix: "hot/", sku: "hot", quantity: 1, addresses: 1}, hits: make([]results.Hit, n),
 	}
 	t.Cleanup(c.transport.CloseIdleConnections)
@@ -195,12 +195,17 @@ func TestWhatIsNoAnswerIsUnknown(t *testing.T) {
 
 func TestHitIsGivenUpAfterTheTimeout(t *testing.T) {
 	answer := make(chan struct{})
-	address := shop(t, func(http.ResponseWriter, *http.Request) { <-answer })
+	address := shop(t, func(_ http.ResponseWriter, r *http.Request) {
+		if r.Header.Get(api.HeaderSeq) == "1" {
+			<-answer
+		}
+	})
 	defer close(answer)
-	c := newCourier(t, address, 1)
+	c := newCourier(t, address, 2)
+	c.carry(t, 0) // so that the second need not connect, which on a slow machine alone could take the time
 	c.timeout = 30 * time.Millisecond
 	began := time.Now()
-	got := c.carry(t, 0)
+	got := c.carry(t, 1)
 	if took := time.Since(began); got.Error != timedOut || took < c.timeout {
 		t.Errorf("after %v: %+v", took, got)
 	}

@@ -221,25 +221,32 @@ func (p pipes) Close() error {
 func (p pipes) Addr() net.Addr { return &net.UnixAddr{} }
 
 // On a real network and clock, response is never below the truth, whatever else the machine does. That it is within 2 %
-// above it can be asked only of an attack that passes its own gates: it gets three chances to be one.
+// above it can be asked only of an attack that passes its own gates, and that nothing disturbed just when the shop thawed, which
+// no gate sees: it gets three chances to be one. A record that is wrong is wrong each time.
 func TestFreezeCannotHideOnARealNetwork(t *testing.T) {
 	for _, connections := range []int{0, 8} {
 		t.Run(fmt.Sprintf("connections=%d", connections), func(t *testing.T) {
-			var lag time.Duration
+			late := false
 			for range 3 {
 				c := config(t, 1000, 2200*time.Millisecond)
 				f := freezer{answered: make([]time.Time, len(c.Schedule))}
 				c.Addresses, c.MaxConnections, c.Timeout = []string{shop(t, f.serve)}, connections, time.Minute
 				report := run(t, c)
+				if slices.ContainsFunc(report.Hits, func(h results.Hit) bool { return h.Error == dialTimedOut }) {
+					late = true // the machine could not even connect the crowd that the freeze makes
+					continue
+				}
 				truth, response, _ := f.check(t, report.Zero, report.Hits)
 				if response <= truth+truth/50 {
 					return
 				}
-				if lag = report.LagP99; lag <= DefaultLagP99 {
-					t.Fatalf("response p99 %v is more than 2 %% above the truth %v, lag p99 %v", response, truth, lag)
-				}
+				t.Logf("response p99 %v is more than 2 %% above the truth %v, lag p99 %v", response, truth, report.LagP99)
+				late = late || report.LagP99 > DefaultLagP99
 			}
-			t.Skipf("the machine is too busy for a comparison: lag p99 %v", lag)
+			if late {
+				t.Skip("the machine is too busy for a comparison")
+			}
+			t.Error("though the hits were sent on time, response is above the truth in each of three attacks")
 		})
 	}
 }

@@ -98,7 +98,7 @@ func config(t testing.TB, rate float64, duration time.Duration, addresses ...str
 	}
 	return Config{
 		Name: "test", Addresses: addresses, SKU: "hot", KeyPrefix: "hot/", Seed: 1, Quantity: 3,
-		Schedule: schedule, Timeout: 20 * time.Second,
+		Schedule: schedule, Timeout: time.Minute,
 	}
 }
 

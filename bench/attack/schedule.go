@@ -21,7 +21,9 @@ const arrivalStream = 0x9e3779b97f4a7c15
 // Schedule returns the intended offsets of all hits from time zero, ascending and below duration. They depend on
 // nothing but the arguments, and are the same on every architecture.
 //
-// Constant gives k/rate for k = 0, 1, 2 …, rounded to the nanosecond. Poisson gives independent exponential gaps of
+// Constant gives k/rate for k = 0, 1, 2 …, rounded to the nanosecond. Bursts gives the offset of group g, which is
+// g·[results.BurstSize]/rate, to BurstSize hits at once; the last group is whole, too, so that there may be up to
+// BurstSize − 1 hits more than rate·duration. Poisson gives independent exponential gaps of
 // mean 1/rate, by inversion (Devroye, Non-Uniform Random Variate Generation, II.2) from PCG seeded by seed, each
 // rounded to the nanosecond; its number of hits is random, with mean and variance rate·duration, and may be 0.
 //
@@ -41,22 +43,27 @@ func Schedule(law results.Arrivals, rate float64, duration time.Duration, seed u
 	}
 	switch law {
 	case results.Constant:
-		return constant(rate, duration, int(expected)), nil
+		return groups(rate, 1, duration, int(expected)), nil
 	case results.Poisson:
 		return poisson(rate, duration, int(expected), seed), nil
+	case results.Bursts:
+		return groups(rate, results.BurstSize, duration, int(expected)), nil
 	}
-	return nil, fmt.Errorf("%w: arrivals %q: must be %q or %q", ErrConfig, law, results.Poisson, results.Constant)
+	return nil, fmt.Errorf("%w: arrivals %q: must be %q, %q or %q", ErrConfig, law, results.Poisson, results.Constant, results.Bursts)
 }
 
-func constant(rate float64, duration time.Duration, expected int) []time.Duration {
-	offsets := make([]time.Duration, 0, expected+1)
-	for k := 0; ; k++ {
+// groups returns the offsets of groups of size hits each, the groups at a constant distance.
+func groups(rate float64, size int, duration time.Duration, expected int) []time.Duration {
+	offsets := make([]time.Duration, 0, expected+size)
+	for k := 0; ; k += size {
 		// k·1e9 is exact up to 2^53, so that the quotient is rounded once and no error adds up.
 		at := math.Round(float64(k) * 1e9 / rate)
 		if at >= float64(duration) {
 			return offsets
 		}
-		offsets = append(offsets, time.Duration(at))
+		for range size {
+			offsets = append(offsets, time.Duration(at))
+		}
 	}
 }
 

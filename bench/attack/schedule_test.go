@@ -45,6 +45,31 @@ func TestConstantScheduleIsExact(t *testing.T) {
 	}
 }
 
+func TestBurstsComeAllAtOnceAndAtTheMeanRate(t *testing.T) {
+	for _, test := range []struct {
+		name     string
+		rate     float64
+		duration time.Duration
+		want     []time.Duration // of the groups
+	}{
+		{"five groups a second are 150 hits a second", 150, time.Second, []time.Duration{0, 200e6, 400e6, 600e6, 800e6}},
+		{"a distance that is no whole number of ns is rounded, without adding up", 90, 1000000001, []time.Duration{0, 333333333, 666666667, 1e9}},
+		{"a group that begins before the end is whole", 150, 200*time.Millisecond + 1, []time.Duration{0, 200e6}},
+		{"less time than there is between two groups holds one", 1, time.Second, []time.Duration{0}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var want []time.Duration
+			for _, at := range test.want {
+				want = append(want, slices.Repeat([]time.Duration{at}, 30)...)
+			}
+			got, err := Schedule(results.Bursts, test.rate, test.duration, 7)
+			if err != nil || !slices.Equal(got, want) {
+				t.Errorf("got %d, %v; want groups of 30 at %d", got, err, test.want)
+			}
+		})
+	}
+}
+
 func TestScheduleRefusesWhatCannotBe(t *testing.T) {
 	for _, test := range []struct {
 		name     string
@@ -137,7 +162,7 @@ func TestSeedDecidesPoissonSchedule(t *testing.T) {
 // A recorded run can be repeated only as long as its seed gives the schedule that it gave.
 func TestScheduleStaysWhatItWas(t *testing.T) {
 	var text []byte
-	for _, law := range []results.Arrivals{results.Poisson, results.Constant} {
+	for _, law := range []results.Arrivals{results.Poisson, results.Constant, results.Bursts} {
 		offsets, err := Schedule(law, 1234.5, 30*time.Second, 2026)
 		if err != nil {
 			t.Fatal(err)
@@ -153,15 +178,15 @@ func TestScheduleStaysWhatItWas(t *testing.T) {
 }
 
 func FuzzSchedule(f *testing.F) {
-	f.Add(true, 1000.0, int64(time.Second), uint64(1))
-	f.Add(false, 3.0, int64(2*time.Second), uint64(0))
-	f.Add(true, 1e-300, int64(math.MaxInt64), uint64(9))
-	f.Add(false, 1e7, int64(1), uint64(0))
-	f.Fuzz(func(t *testing.T, random bool, rate float64, duration int64, seed uint64) {
-		law := results.Constant
-		if random {
-			law = results.Poisson
-		}
+	laws := []results.Arrivals{results.Constant, results.Poisson, results.Bursts}
+	f.Add(uint8(1), 1000.0, int64(time.Second), uint64(1))
+	f.Add(uint8(0), 3.0, int64(2*time.Second), uint64(0))
+	f.Add(uint8(1), 1e-300, int64(math.MaxInt64), uint64(9))
+	f.Add(uint8(0), 1e7, int64(1), uint64(0))
+	f.Add(uint8(2), math.SmallestNonzeroFloat64, int64(time.Second), uint64(0))
+	f.Add(uint8(2), 150.0, int64(time.Second), uint64(0))
+	f.Fuzz(func(t *testing.T, which uint8, rate float64, duration int64, seed uint64) {
+		law := laws[int(which)%len(laws)]
 		if rate*time.Duration(duration).Seconds() > 1e5 {
 			t.Skip("too many hits to try in a moment")
 		}
@@ -176,7 +201,10 @@ func FuzzSchedule(f *testing.F) {
 			if offset < 0 || int64(offset) >= duration || i > 0 && offset < offsets[i-1] {
 				t.Fatalf("offset %d of %d is %d, after %d", i, len(offsets), offset, offsets[max(0, i-1)])
 			}
-			if !random && math.Abs(float64(offset)-float64(i)*1e9/rate) > 0.5 {
+			if law == results.Bursts && i%results.BurstSize > 0 && offset != offsets[i-1] {
+				t.Fatalf("offset %d is %d, apart from its group's at %d", i, offset, offsets[i-1])
+			}
+			if law == results.Constant && math.Abs(float64(offset)-float64(i)*1e9/rate) > 0.5 {
 				t.Fatalf("offset %d is %d, not %d/%v", i, offset, i, rate)
 			}
 		}
@@ -187,7 +215,7 @@ func FuzzSchedule(f *testing.F) {
 }
 
 func BenchmarkSchedule(b *testing.B) {
-	for _, law := range []results.Arrivals{results.Poisson, results.Constant} {
+	for _, law := range []results.Arrivals{results.Poisson, results.Constant, results.Bursts} {
 		b.Run("law="+string(law), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {

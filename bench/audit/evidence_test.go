@@ -16,7 +16,7 @@ func TestDetailsSayWhatHappened(t *testing.T) {
 		bought(0, 1, 1, 1, 5), bought(1, 2, 1, 1, 6), bought(2, 2, 1, 1, 7), bought(3, 5, 1, 8, 9),
 		told(4, api.Contended, 1, 8, 9), bought(5, 9, 1, 8, 9), told(6, api.SoldOut, 1, 0, 0), told(8, api.Unknown, 3, 8, 9),
 	}, row(0, 1, 1), row(1, 2, 1), row(2, 2, 1), row(3, 5, 1), row(4, 3, 1), row(77, 4, 1), row(8, 7, 1), row(8, 0, 3))
-	mess.Ledger[0].Fence, mess.Ledger[1].Fence, mess.Hits[0].Fence, mess.Hits[1].Fence = 8, 8, 8, 7
+	mess.Ledger[0].Fence, mess.Ledger[1].Fence, mess.Hits[0].Fence, mess.Hits[1].Fence = 9, 8, 9, 7
 	mess.Ledger[5].CreatedAt = zero.Add(9 * time.Millisecond)
 	mess.Inventory = api.Inventory{Stock: -1, Sold: 3}
 
@@ -51,7 +51,7 @@ func TestDetailsSayWhatHappened(t *testing.T) {
 			"lost order: Order t-7-5 was acknowledged as order 105, but is not in the ledger.",
 			"phantom order: Order t-7-4 was refused (contended), but is in the ledger as order 104.",
 			"phantom order: Order 177 with key \"t-7-77\" is in the ledger, but nobody asked for it.",
-			"fence order: Order t-7-1 at position 2 was sold under fence 8, not above fence 8 of position 1.",
+			"fence order: Order t-7-1 at position 2 was sold under fence 8, below fence 9 of position 1.",
 		}},
 		{"a lease that lapsed", lapse, []string{
 			"real-time order: Order t-7-1 was sent 4ms after order t-7-0 was answered, but its position is 1, below 2.",

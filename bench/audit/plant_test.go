@@ -192,11 +192,11 @@ var plants = []struct {
 		want: func(n int64) counts { return counts{results.PhantomOrder: n} },
 	},
 	{
-		name: "orders under the fence of the order before them",
+		name: "orders under a fence below that of the order before them",
 		from: drained,
 		plant: func(h *history, n int) {
 			for _, row := range choose(h.rows(), n, 2) {
-				h.Ledger[row].Fence = h.Ledger[row-1].Fence
+				h.Ledger[row].Fence = h.Ledger[row-1].Fence - 1
 				h.told(row)
 			}
 		},

@@ -181,8 +181,9 @@ func checkRealTimeOrder(t *trial) result {
 	})
 }
 
-// checkFenceOrder counts the orders whose fence is not above that of the order before them, by position. Orders without
-// a fence or a position say nothing of it.
+// checkFenceOrder counts the orders whose fence is below that of the order before them, by position: a holder that was
+// replaced sold all the same. Several orders may share a fence, as those do that one leader sells. Orders without a fence
+// or a position say nothing of it.
 func checkFenceOrder(t *trial) result {
 	if !t.positioned() {
 		return unchecked(t.noPositions())
@@ -195,7 +196,7 @@ func checkFenceOrder(t *trial) result {
 			continue
 		}
 		fenced++
-		if before != none && fence <= t.orderOf(before).Fence {
+		if before != none && fence < t.orderOf(before).Fence {
 			findings = append(findings, finding{at: t.when(int32(i)), who: int32(i), other: before})
 		}
 		before = int32(i)
@@ -210,7 +211,7 @@ func checkFenceOrder(t *trial) result {
 	return judge(findings, note, func(f finding) results.Anomaly {
 		before, o := t.orderOf(f.other), t.orderOf(f.who)
 		return results.Anomaly{
-			Detail: fmt.Sprintf("Order %s at position %d was sold under fence %d, not above fence %d of position %d.",
+			Detail: fmt.Sprintf("Order %s at position %d was sold under fence %d, below fence %d of position %d.",
 				o.Key, o.Position, o.Fence, before.Fence, before.Position),
 			Units:  int64(o.Quantity),
 			Orders: []results.Witness{t.witnessSale(f.other), t.witnessSale(f.who)},

@@ -32,6 +32,36 @@ func TestPositionsMustTileTheUnits(t *testing.T) {
 	}
 }
 
+func TestAFenceMayBeSharedButNeverFalls(t *testing.T) {
+	for name, row := range map[string]struct {
+		fences []int64
+		count  int64
+	}{
+		"every order has a fence of its own":         {[]int64{1, 2, 4, 9}, 0},
+		"a leader sells several orders under one":    {[]int64{3, 3, 3, 4}, 0},
+		"a holder sells after it was replaced":       {[]int64{1, 3, 2, 4}, 1},
+		"an old leader sells on":                     {[]int64{4, 3, 3, 3}, 1},
+		"two holders that were replaced sell on":     {[]int64{5, 4, 6, 2}, 2},
+		"a counter that began anew, and was counted": {[]int64{8, 9, 1, 2}, 1},
+	} {
+		c := story(9, nil)
+		for i, fence := range row.fences {
+			c.Ledger = append(c.Ledger, orderAt(i, fence))
+		}
+		a, _ := Audit(c)
+		if got := checkOf(a, results.FenceOrder); got.Count != row.count {
+			t.Errorf("%s: %d orders under a fence below the one before, want %d", name, got.Count, row.count)
+		}
+	}
+}
+
+// orderAt is the order that took unit i+1 under a fence.
+func orderAt(i int, fence int64) api.Order {
+	o := row(uint64(i), int64(i+1), 1)
+	o.Fence = fence
+	return o
+}
+
 func TestFencesOfOrdersThatShareAPositionAreNoEvidence(t *testing.T) {
 	c := story(9, nil, row(0, 1, 1), row(1, 2, 1), row(2, 2, 1), row(3, 3, 1))
 	for i, fence := range []int64{1, 3, 2, 4} {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"runtime"
@@ -11,7 +12,6 @@ import (
 
 	"github.com/hotsku/hotsku/bench"
 	"github.com/hotsku/hotsku/results"
-	"github.com/hotsku/hotsku/strategies"
 )
 
 // newTable returns a plain table that is printed to w by its Render.
@@ -23,32 +23,6 @@ func newTable(w io.Writer, header ...any) table.Writer {
 	t.Style().Options.SeparateColumns = false
 	t.AppendHeader(header)
 	return t
-}
-
-type strategiesCommand struct{}
-
-// Run prints what is registered.
-func (strategiesCommand) Run(to stream) error {
-	t := newTable(to.out, "strategy", "claims", "needs redis", "mechanism", "known to break in")
-	for _, i := range strategies.All() {
-		t.AppendRow(table.Row{i.Name, claim(i.Safe), yes(i.Redis), i.Doc, strings.Join(i.Breaks, ", ")})
-	}
-	t.Render()
-	return nil
-}
-
-func claim(safe bool) string {
-	if safe {
-		return "safe"
-	}
-	return "control"
-}
-
-func yes(b bool) string {
-	if b {
-		return "yes"
-	}
-	return "no"
 }
 
 type scenariosCommand struct{}
@@ -72,7 +46,15 @@ func fault(s results.Scenario) string {
 	if s.Stall == nil {
 		return "none"
 	}
-	return fmt.Sprintf("%g %% of orders stall %v before %s", 100*s.Stall.Probability, s.Stall.For, s.Stall.Before)
+	length := s.Stall.For.String()
+	if s.Stall.Least > 0 {
+		length = fmt.Sprintf("%v to %v", s.Stall.Least, s.Stall.For)
+	}
+	does := map[results.StallKind]string{
+		results.StallReplica: "freeze their replica for " + length,
+		results.StallMemory:  "make Redis lose its memory, and stall " + length + ",",
+	}[s.Stall.Kind]
+	return fmt.Sprintf("%g %% of orders %s before %s", 100*s.Stall.Probability, cmp.Or(does, "stall "+length), s.Stall.Before)
 }
 
 type plansCommand struct {
@@ -95,6 +77,7 @@ func (c plansCommand) Run(to stream) error {
 		if err != nil {
 			return err
 		}
+		p.Strategies = expand(p.Strategies)
 		t.AppendRow(table.Row{name, p.Blocks * len(p.Strategies) * len(p.Scenarios), bench.TimeOf(p), p.Doc})
 	}
 	t.Render()

@@ -25,7 +25,7 @@ import (
 type loadCommand struct {
 	servers    `group:"Servers"`
 	Plan       string   `default:"default" help:"Built-in plan (see hotsku plans) or a YAML file."`
-	Strategies []string `placeholder:"NAME,…" help:"Run these strategies instead of the plan's."`
+	Strategies []string `placeholder:"NAME,…" help:"Run these strategies instead of the plan's; all, safe and controls stand for several."`
 	Scenarios  []string `placeholder:"NAME,…" help:"Run only these of the plan's scenarios."`
 	Blocks     *int     `placeholder:"N" help:"Run so many blocks instead of the plan's."`
 	Seed       uint64   `placeholder:"N" help:"Repeat the arrivals, stalls and order of the run with this seed; 0 draws one."`
@@ -48,8 +48,8 @@ func (c loadCommand) Run(ctx context.Context, to stream) error {
 	progress := newProgress(to.err, c.Quiet, plan)
 	progress.say("%s", c.opening())
 	servers, err := stack.Start(ctx, stack.Options{
-		MySQLDSN: c.MySQLDSN, RedisAddr: c.RedisAddr, Warden: wardenCommandLine(), Nice: serversNice,
-		Log: slog.New(slog.DiscardHandler),
+		MySQLDSN: c.MySQLDSN, RedisAddr: c.RedisAddr, RedisNodes: nodesFor(plan.Strategies), RedisNodeAddrs: c.RedisNodes,
+		Warden: wardenCommandLine(), Nice: serversNice, Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		return started(ctx, err)
@@ -100,6 +100,7 @@ func (c loadCommand) plan() (results.Plan, []results.Strategy, error) {
 	if len(c.Strategies) > 0 {
 		plan.Strategies = c.Strategies
 	}
+	plan.Strategies = expand(plan.Strategies)
 	if plan.Scenarios, err = choose(plan.Scenarios, c.Scenarios); err != nil {
 		return plan, nil, err
 	}
@@ -114,7 +115,7 @@ func (c loadCommand) plan() (results.Plan, []results.Strategy, error) {
 		errs = append(errs, fmt.Errorf("--replicas must be 1 to 16, not %d", c.Replicas))
 	}
 	claims, err := claimsOf(plan.Strategies)
-	if err := errors.Join(append(errs, err)...); err != nil {
+	if err := errors.Join(append(errs, err, c.enoughNodes(plan.Strategies))...); err != nil {
 		return plan, nil, err
 	}
 	return bench.Arrange(plan), claims, nil
@@ -256,7 +257,7 @@ func (c loadCommand) record(ctx context.Context, s *stack.Stack, plan results.Pl
 		ID: results.RunID(now, label), Label: label, Started: now, Exploratory: plan.Exploratory,
 		Command: redact(os.Args), Plan: plan, Strategies: claims, Machine: machine(), Build: build(),
 		Replicas: c.Replicas, ReplicaProcs: replicaProcs(c.Replicas),
-		CoLocated: loopback(c.MySQLDSN) || loopback(c.RedisAddr),
+		CoLocated: loopback(c.MySQLDSN) || loopback(c.RedisAddr) || slices.ContainsFunc(c.RedisNodes, loopback),
 	}
 	described, err := s.Servers(ctx)
 	if err != nil {
@@ -300,7 +301,7 @@ func present(ctx context.Context, to stream, dir string, progress *progress) err
 		return environment(err)
 	}
 	record := folder.Run()
-	if err := plots.VerdictTable(to.out, results.Summarize(record, folder.Trials()), to.tableStyle()); err != nil {
+	if err := plots.VerdictTable(to.out, results.Summarize(record, folder.Trials()), to.tableStyle(), to.room()); err != nil {
 		return err
 	}
 	fmt.Fprintf(to.out, "\n%s\n", record.Verdict)

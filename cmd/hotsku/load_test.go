@@ -70,6 +70,7 @@ func onlyRun(t *testing.T, out string) *results.Folder {
 
 // The figures of a run must be those of the database itself, of the stored ledger's lines, and of the records.
 func TestOrdersPositionsAndStockAgreeToTheUnit(t *testing.T) {
+	t.Parallel()
 	servers, err := stack.Start(t.Context(), stack.Options{Warden: []string{"env", asCommand, program(t), "warden"}})
 	stacktest.Check(t, err)
 	defer func() {
@@ -158,6 +159,7 @@ func noSecrets(t *testing.T, dir, dsn, redisPassword string) {
 
 // However a run is ended, it leaves no process and no temporary folder, and what it had finished can be read.
 func TestARunThatIsEndedLeavesNothingBehind(t *testing.T) {
+	t.Parallel()
 	for name, row := range map[string]struct {
 		signal os.Signal
 		when   []string
@@ -169,6 +171,7 @@ func TestARunThatIsEndedLeavesNothingBehind(t *testing.T) {
 	} {
 		for _, when := range row.when {
 			t.Run(name+" at "+when, func(t *testing.T) {
+				t.Parallel()
 				available, err := conditions("services")
 				if err != nil {
 					t.Fatal(err)
@@ -232,8 +235,7 @@ func endAt(t *testing.T, command *exec.Cmd, when string, signal os.Signal) int {
 // empty waits until a folder has nothing in it: what cleans up after a killed process does so a moment later.
 func empty(t *testing.T, dir string) {
 	t.Helper()
-	deadline := time.Now().Add(20 * time.Second)
-	for {
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(100 * time.Millisecond) {
 		entries, err := os.ReadDir(dir)
 		if err != nil {
 			t.Fatal(err)

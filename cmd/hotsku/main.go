@@ -13,9 +13,11 @@ import (
 
 	"github.com/alecthomas/kong"
 	"github.com/mattn/go-isatty"
+	"golang.org/x/term"
 
 	"github.com/hotsku/hotsku/plots"
 	"github.com/hotsku/hotsku/results"
+	"github.com/hotsku/hotsku/target/steps"
 )
 
 func main() {
@@ -30,12 +32,21 @@ type commands struct {
 	Load       loadCommand       `cmd:"" help:"Put strategies through a plan on real servers, and leave a report."`
 	Audit      auditCommand      `cmd:"" help:"Judge a stored run again, from its files alone."`
 	Plot       plotCommand       `cmd:"" help:"Draw the figures and the report of a stored run again."`
-	Strategies strategiesCommand `cmd:"" help:"List the strategies and what they claim."`
+	Strategies strategiesCommand `cmd:"" help:"List the strategies and what they claim, or explain one."`
 	Scenarios  scenariosCommand  `cmd:"" help:"List the built-in scenarios."`
 	Plans      plansCommand      `cmd:"" help:"List the built-in plans, or print one to be edited."`
 	Serve      serveCommand      `cmd:"" help:"Run one replica of the checkout service."`
 	Version    versionCommand    `cmd:"" help:"Print the version."`
 	Warden     wardenCommand     `cmd:"" hidden:"" help:"Clean up after a parent that was killed (started by load)."`
+}
+
+// stallKinds lists the kinds of stall as a flag's values.
+func stallKinds() string {
+	var kinds []string
+	for _, k := range steps.Kinds() {
+		kinds = append(kinds, string(k))
+	}
+	return strings.Join(kinds, ",")
 }
 
 const description = `hotsku measures how a checkout guards a hot SKU, and what each way costs.
@@ -52,9 +63,29 @@ func terminal(w io.Writer) bool {
 	return ok && isatty.IsTerminal(file.Fd())
 }
 
-// tableStyle is colored on a terminal, unless NO_COLOR is set (https://no-color.org).
+// columns is the width of the terminal behind w, or 80 if there is none.
+func columns(w io.Writer) int {
+	if file, ok := w.(*os.File); ok {
+		if width, _, err := term.GetSize(int(file.Fd())); err == nil && width > 0 {
+			return width
+		}
+	}
+	return 80
+}
+
+// room is how many columns a table of results may have: those of the terminal, or 0 for any number where there is none.
+func (s stream) room() int {
+	if terminal(s.out) {
+		return columns(s.out)
+	}
+	return 0
+}
+
+// colored reports whether results are printed in color: on a terminal, unless NO_COLOR is set (https://no-color.org).
+func (s stream) colored() bool { return terminal(s.out) && os.Getenv("NO_COLOR") == "" }
+
 func (s stream) tableStyle() plots.TableStyle {
-	if terminal(s.out) && os.Getenv("NO_COLOR") == "" {
+	if s.colored() {
 		return plots.Colored
 	}
 	return plots.Plain
@@ -88,7 +119,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (code int
 		}
 	}()
 	parser, err := kong.New(&commands{}, kong.Name("hotsku"), kong.Description(description),
-		kong.Writers(stdout, stderr), kong.Exit(func(code int) { panic(quit(code)) }),
+		kong.Vars{"stall_kinds": stallKinds()}, kong.Writers(stdout, stderr), kong.Exit(func(code int) { panic(quit(code)) }),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, FlagsLast: true}))
 	if err != nil {
 		panic(err) // the declarations above are wrong; every test would see it

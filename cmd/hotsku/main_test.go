@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/hotsku/hotsku/results"
+	"github.com/hotsku/hotsku/target/steps"
 )
 
 func TestAnErrorIsPrintedWithAllThatWasJoinedToIt(t *testing.T) {
@@ -42,5 +43,16 @@ func TestAPortThatIsTaken(t *testing.T) {
 		"--mysql-dsn", "me:secret@tcp(127.0.0.1:1)/shop"}, &out, &said)
 	if code != results.ExitEnvironment || !strings.Contains(said.String(), "address already in use; give another address by --listen") {
 		t.Errorf("%d: %s", code, said.String())
+	}
+}
+
+// The bench does not know the target's packages, so that each has its own names of the kinds.
+func TestTheKindsOfStallAreThoseOfTheTarget(t *testing.T) {
+	for kind, want := range map[results.StallKind]steps.Kind{
+		results.StallOrder: steps.HoldOrder, results.StallReplica: steps.FreezeReplica, results.StallMemory: steps.LoseMemory,
+	} {
+		if string(kind) != string(want) {
+			t.Errorf("a plan says %q and the target %q", kind, want)
+		}
 	}
 }

@@ -3,12 +3,10 @@ package main
 import (
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"time"
 
 	"github.com/schollz/progressbar/v3"
-	"golang.org/x/term"
 
 	"github.com/hotsku/hotsku/bench"
 	"github.com/hotsku/hotsku/results"
@@ -40,14 +38,8 @@ const barWidth, besideBar = 12, 34
 
 // describe puts a text beside the bar, cut so that the line fits the terminal: one that wraps could not be taken back.
 func (p *progress) describe(text string) {
-	columns := 80
-	if file, ok := p.w.(*os.File); ok {
-		if width, _, err := term.GetSize(int(file.Fd())); err == nil && width > 0 {
-			columns = width
-		}
-	}
 	shown := []rune(text)
-	p.bar.Describe(string(shown[:min(len(shown), max(0, columns-barWidth-besideBar))]))
+	p.bar.Describe(string(shown[:min(len(shown), max(0, columns(p.w)-barWidth-besideBar))]))
 }
 
 // say prints what is going on outside the trials.

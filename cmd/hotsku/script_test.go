@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -15,6 +16,11 @@ import (
 // TestMain makes this binary the command hotsku, so that scripts run it, and so that it can start itself as replica and
 // warden.
 func TestMain(m *testing.M) {
+	dots = 36
+	// The tests wait for servers more than they compute.
+	if err := flag.Set("test.parallel", "4"); err != nil {
+		panic(err)
+	}
 	if slices.Contains(os.Environ(), asCommand) {
 		main()
 	}

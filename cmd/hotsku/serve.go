@@ -15,10 +15,11 @@ import (
 	"github.com/hotsku/hotsku/target/steps"
 )
 
-// servers are the flags that name a database and a Redis.
+// servers are the flags that name a database, a Redis and further ones.
 type servers struct {
-	MySQLDSN  string `name:"mysql-dsn" env:"HOTSKU_MYSQL_DSN" placeholder:"DSN" help:"Database to use, as user:password@tcp(host:port)/name. Better given by $$HOTSKU_MYSQL_DSN: others can read a command line."`
-	RedisAddr string `name:"redis-addr" env:"HOTSKU_REDIS_ADDR" placeholder:"ADDR" help:"Redis to use, as host:port or redis://user:password@host:port/number."`
+	MySQLDSN   string   `name:"mysql-dsn" env:"HOTSKU_MYSQL_DSN" placeholder:"DSN" help:"Database to use, as user:password@tcp(host:port)/name. Better given by $$HOTSKU_MYSQL_DSN: others can read a command line."`
+	RedisAddr  string   `name:"redis-addr" env:"HOTSKU_REDIS_ADDR" placeholder:"ADDR" help:"Redis to use, as host:port or redis://user:password@host:port/number."`
+	RedisNodes []string `name:"redis-nodes" env:"HOTSKU_REDIS_NODES" placeholder:"ADDR" help:"Independent Redis processes to use for a lock that wants a majority, each as --redis-addr."`
 }
 
 type serveCommand struct {
@@ -28,9 +29,10 @@ type serveCommand struct {
 	Strategy string        `required:"" help:"How to guard the stock; see hotsku strategies."`
 	Timeout  time.Duration `default:"4s" help:"Limit of one checkout."`
 
-	LeaseTTL   time.Duration `name:"lease-ttl" default:"2s" group:"Lease" help:"A lease expires this long after it was granted."`
-	LeaseWait  time.Duration `default:"1s" group:"Lease" help:"An order waits this long for the lease."`
-	LeaseRetry time.Duration `default:"4ms" group:"Lease" help:"Mean pause before the second try; it doubles with every further one, up to 16 times."`
+	LeaseTTL     time.Duration `name:"lease-ttl" default:"2s" group:"Lease" help:"A lease expires this long after it was granted."`
+	LeaseWait    time.Duration `default:"1s" group:"Lease" help:"An order waits this long for the lease."`
+	LeaseRetry   time.Duration `default:"4ms" group:"Lease" help:"Mean pause before the second try; it doubles with every further one, up to 16 times."`
+	LeaseLaravel string        `group:"Lease" placeholder:"PREFIX" help:"Share each SKU's lease with PHP's Cache::lock: what Laravel puts before the lock's name, the prefixes of its Redis connection and of its cache joined."`
 
 	AdminToken       string `env:"HOTSKU_ADMIN_TOKEN" placeholder:"TOKEN" group:"Servers" help:"Token of the administrator's calls ($$HOTSKU_ADMIN_TOKEN); without one they are refused."`
 	RedisPrefix      string `default:"hotsku:" group:"Servers" help:"Start of every key in Redis."`
@@ -39,10 +41,12 @@ type serveCommand struct {
 
 	Record           bool          `group:"Bench" help:"Count executions, for the audit, in memory."`
 	Trace            bool          `group:"Bench" help:"Keep every step, in memory."`
-	StallBefore      string        `group:"Bench" placeholder:"STEP" help:"Hold some orders back before this step, such as \"update inventory\"."`
-	StallFor         time.Duration `group:"Bench" help:"For how long."`
+	StallBefore      string        `group:"Bench" placeholder:"STEPS" help:"Hold some orders back before this step, such as \"update inventory\", or before the first of several separated by \", \"."`
+	StallKind        string        `group:"Bench" default:"order" enum:"${stall_kinds}" help:"What stalls: the order alone; the whole replica; or the order, once Redis has lost all keys below the prefix (${enum})."`
+	StallFor         time.Duration `group:"Bench" help:"For how long; with --stall-least, at most."`
+	StallLeast       time.Duration `group:"Bench" help:"Draw each order's length evenly from this to --stall-for."`
 	StallProbability float64       `group:"Bench" help:"Share of the orders that are held back."`
-	StallSeed        uint64        `group:"Bench" help:"Decides, with the order's key, which."`
+	StallSeed        uint64        `group:"Bench" help:"Decides, with the order's key, which, and for how long."`
 	StallSKU         string        `name:"stall-sku" group:"Bench" help:"Only orders of this SKU."`
 
 	LogLevel slog.Level `default:"warn" help:"Least level that is logged: debug, info, warn or error."`
@@ -77,14 +81,17 @@ func (c serveCommand) Run(ctx context.Context, to stream) error {
 func (c serveCommand) config(log *slog.Logger) target.Config {
 	cfg := target.Config{
 		Replica: c.Replica, Strategy: c.Strategy, Timeout: c.Timeout,
-		Lease: strategies.LeaseSettings{TTL: c.LeaseTTL, Wait: c.LeaseWait, Retry: c.LeaseRetry},
+		Lease: strategies.LeaseSettings{TTL: c.LeaseTTL, Wait: c.LeaseWait, Retry: c.LeaseRetry, Laravel: c.LeaseLaravel},
 		DSN:   c.MySQLDSN, DBConnections: c.DBConnections,
 		RedisURL: redisURL(c.RedisAddr), RedisPrefix: c.RedisPrefix, RedisConnections: c.RedisConnections,
+		RedisNodes: redisURLs(c.RedisNodes),
 		AdminToken: c.AdminToken, Record: c.Record, Trace: c.Trace, Log: log,
 	}
 	if c.StallBefore != "" {
-		cfg.Stall = &steps.Stall{SKU: c.StallSKU, Step: c.StallBefore, Length: c.StallFor,
-			Probability: c.StallProbability, Seed: c.StallSeed}
+		cfg.Stall = &steps.Stall{
+			Kind: steps.Kind(c.StallKind), SKU: c.StallSKU, Steps: strings.Split(c.StallBefore, ", "),
+			Length: c.StallFor, Least: c.StallLeast, Probability: c.StallProbability, Seed: c.StallSeed,
+		}
 	}
 	return cfg
 }
@@ -102,6 +109,13 @@ func (c serveCommand) prepare(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	return target.Migrate(ctx, db)
+}
+
+func redisURLs(addresses []string) (urls []string) {
+	for _, address := range addresses {
+		urls = append(urls, redisURL(address))
+	}
+	return urls
 }
 
 // redisURL turns host:port into a redis:// URL; empty stays empty.

@@ -1,16 +1,20 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/hotsku/hotsku/bench"
+	"github.com/hotsku/hotsku/results"
 	"github.com/hotsku/hotsku/target/stack"
 )
 
@@ -63,13 +67,15 @@ func (s *stage) command(executable, name string, setting bench.Setting) stack.Co
 		"serve", "--listen=127.0.0.1:0", "--replica=" + name, "--strategy=" + setting.Strategy,
 		"--redis-prefix=" + s.stack.KeyPrefix(), "--record",
 		"--lease-ttl=" + scenario.Lease.TTL.String(), "--lease-wait=" + scenario.Lease.Wait.String(),
-		"--lease-retry=" + scenario.Lease.Retry.String(),
+		"--lease-retry=" + scenario.Lease.Retry.String(), "--timeout=" + replicaTimeout(scenario).String(),
 	}
 	if !scenario.Untraced {
 		args = append(args, "--trace")
 	}
 	if stall := scenario.Stall; stall != nil {
-		args = append(args, "--stall-sku="+setting.SKU, "--stall-before="+stall.Before, "--stall-for="+stall.For.String(),
+		args = append(args, "--stall-sku="+setting.SKU, "--stall-before="+stall.Before,
+			"--stall-kind="+string(cmp.Or(stall.Kind, results.StallOrder)),
+			"--stall-for="+stall.For.String(), "--stall-least="+stall.Least.String(),
 			fmt.Sprintf("--stall-probability=%g", stall.Probability), fmt.Sprintf("--stall-seed=%d", setting.Seed))
 	}
 	return stack.Command{
@@ -77,9 +83,19 @@ func (s *stage) command(executable, name string, setting bench.Setting) stack.Co
 		Env: []string{
 			fmt.Sprintf("GOMAXPROCS=%d", replicaProcs(s.replicas)),
 			"HOTSKU_MYSQL_DSN=" + s.stack.DSN(), "HOTSKU_REDIS_ADDR=" + s.stack.Redis().URL(),
-			"HOTSKU_ADMIN_TOKEN=" + s.token,
+			"HOTSKU_REDIS_NODES=" + strings.Join(nodeURLs(s.stack), ","), "HOTSKU_ADMIN_TOKEN=" + s.token,
 		},
 	}
+}
+
+// replicaTimeout is how long a replica may work on an order. It gives up before the client does, who is told so.
+func replicaTimeout(s results.Scenario) time.Duration { return s.Timeout.D() * 4 / 5 }
+
+func nodeURLs(s *stack.Stack) (urls []string) {
+	for _, node := range s.RedisNodes() {
+		urls = append(urls, node.URL())
+	}
+	return urls
 }
 
 // replicaProcs is the GOMAXPROCS of each replica: its share of the cores, as a container's limit would give it.
@@ -112,7 +128,7 @@ func redact(args []string) []string {
 	hide := false
 	for i, arg := range args {
 		name, _, joined := strings.Cut(arg, "=")
-		secret := name == "--mysql-dsn" || name == "--redis-addr" || name == "--admin-token"
+		secret := slices.Contains([]string{"--mysql-dsn", "--redis-addr", "--redis-nodes", "--admin-token"}, name)
 		switch {
 		case hide:
 			shown[i] = "…"

@@ -46,7 +46,7 @@ func (c auditCommand) Run(to stream) error {
 		}
 	}
 	summary := results.Summarize(folder.Run(), again)
-	if err := plots.VerdictTable(to.out, summary, to.tableStyle()); err != nil {
+	if err := plots.VerdictTable(to.out, summary, to.tableStyle(), to.room()); err != nil {
 		return err
 	}
 	if err := errors.Join(differ...); err != nil {
@@ -117,9 +117,12 @@ func (c plotCommand) Run(ctx context.Context, to stream) error {
 	return nil
 }
 
+// dots is the density of the figures, per inch. Tests of the command line, which look at no pixel, lower it.
+var dots = plots.Density
+
 // draw writes the figures and the report of a run into its folder.
 func draw(ctx context.Context, folder *results.Folder, progress *progress) error {
-	_, err := plots.Draw(ctx, folder, func(done, total int, name string) {
+	_, err := plots.Draw(ctx, folder, dots, func(done, total int, name string) {
 		if done == 0 {
 			progress.say("drawing %d figures", total)
 		}

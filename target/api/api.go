@@ -89,10 +89,15 @@ type Executions struct {
 	Requests int64  `json:"requests"` // checkouts that reached the replica with a HeaderSeq
 	// Repeated maps each HeaderSeq that came more than once to the number of its arrivals.
 	Repeated map[uint64]int64 `json:"repeated"`
-	Stalled  int64            `json:"stalled"`   // orders that a stall struck
-	Fenced   int64            `json:"fenced"`    // writes that the fence refused
-	Steps    int64            `json:"steps"`     // steps sent to the database and Redis for these checkouts
-	InFlight int64            `json:"in_flight"` // checkouts of the SKU under way now
+	Stalled  int64            `json:"stalled"` // orders that a stall struck
+	// Frozen is for how long the replica stood still in those strikes, in ns, and Lost how many keys they deleted in Redis:
+	// the evidence of stalls that do more than hold an order back.
+	Frozen int64 `json:"frozen,omitempty"`
+	Lost   int64 `json:"lost,omitempty"`
+
+	Fenced   int64 `json:"fenced"`    // writes that the fence refused
+	Steps    int64 `json:"steps"`     // steps sent to the database and Redis for these checkouts
+	InFlight int64 `json:"in_flight"` // checkouts of the SKU under way now
 	// Events counts what happened on the way of the orders and no single step shows, such as "deadlock", by name.
 	Events map[string]int64 `json:"events,omitempty"`
 }

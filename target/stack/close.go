@@ -9,7 +9,7 @@ import (
 )
 
 // closeLimit bounds how long Close waits for replicas that were asked to end, before it kills them.
-const closeLimit = 5 * time.Second
+const closeLimit = 10 * time.Second
 
 // Close ends the replicas and the private servers, removes the private folder and dismisses the warden. It may be
 // called repeatedly and on a nil Stack; later calls return the first one's error. What it couldn't end or remove is
@@ -34,7 +34,10 @@ func (s *Stack) close() error {
 	s.mu.Unlock()
 	replicaErr := stopAll(replicas)
 	// The servers' data is thrown away, so there is nothing that a slow, orderly end would save.
-	serverErr := errors.Join(s.database.close(), s.redis.close())
+	serverErr := s.database.close()
+	for _, r := range s.allRedis() {
+		serverErr = errors.Join(serverErr, r.close())
+	}
 	if serverErr != nil {
 		return errors.Join(replicaErr, serverErr, s.warden.desert())
 	}

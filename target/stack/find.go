@@ -34,7 +34,7 @@ func findBinaries(o Options) (binaries, error) {
 				map[string]string{"linux": "apt-get install mariadb-server", "darwin": "brew install mariadb"})
 		}
 	}
-	if o.RedisAddr == "" {
+	if o.RedisAddr == "" || o.RedisNodes > len(o.RedisNodeAddrs) {
 		if b.redis = find("redis-server", "valkey-server"); b.redis == "" {
 			redisErr = missing(ErrNoRedis, "HOTSKU_REDIS_ADDR",
 				map[string]string{"linux": "apt-get install redis-server", "darwin": "brew install redis"})

@@ -13,6 +13,7 @@ import (
 // A private stack plays the servers of the user's own here.
 
 func TestANamedDatabaseMustBeEmptyOrOurs(t *testing.T) {
+	t.Parallel()
 	theirs := testStack(t, Options{})
 	db, err := sql.Open("mysql", theirs.DSN())
 	if err != nil {
@@ -83,6 +84,7 @@ func TestANamedDatabaseMustBeEmptyOrOurs(t *testing.T) {
 }
 
 func TestNamedServersDescribeThemselvesAsNotPrivate(t *testing.T) {
+	t.Parallel()
 	theirs := testStack(t, Options{})
 	if err := theirs.redis.client.Set(t.Context(), "their-key", "1", 0).Err(); err != nil {
 		t.Fatal(err)
@@ -149,8 +151,12 @@ func TestServersThatCantBeReachedAreToldFastAndWithoutPasswords(t *testing.T) {
 			if strings.Contains(err.Error(), "cret") {
 				t.Errorf("the error shows the password: %v", err)
 			}
-			if took := time.Since(began); took > 15*time.Second {
+			if took := time.Since(began); took > startLimit/2 { // foreignLimit is far below
 				t.Errorf("it took %v", took)
+			}
+			var limit interface{ Timeout() bool }
+			if mute := strings.Contains(name, "never answers"); mute != (errors.As(err, &limit) && limit.Timeout()) {
+				t.Errorf("error %v: ended by a time limit: %t, want %t", err, !mute, mute)
 			}
 			if got := entries(t, dir); len(got) > 0 {
 				t.Errorf("files left: %q", got)

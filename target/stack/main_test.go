@@ -3,6 +3,7 @@ package stack
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"log/slog"
 	"net"
@@ -14,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -36,6 +38,10 @@ func TestMain(m *testing.M) {
 			}
 			os.Exit(0)
 		}
+	}
+	// These tests wait for servers more than they compute.
+	if err := flag.Set("test.parallel", "4"); err != nil {
+		panic(err)
 	}
 	code := m.Run()
 	if err := shared.stack.Close(); err != nil {
@@ -62,7 +68,7 @@ func wardenCommand() []string { return []string{self(), "part-warden"} }
 func playParent(args []string) error {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
-	s, err := Start(ctx, Options{TempDir: args[0], Warden: wardenCommand()})
+	s, err := Start(ctx, Options{TempDir: args[0], RedisNodes: 2, Warden: wardenCommand()})
 	if err != nil {
 		return err
 	}
@@ -77,7 +83,7 @@ func playParent(args []string) error {
 		first := s.warden.current()
 		fmt.Println("started", first.cmd.Process.Pid)
 		go func() {
-			if within(time.Minute, func() bool { return s.warden.current() != first }) {
+			if within(patience, func() bool { return s.warden.current() != first }) {
 				fmt.Println("replaced")
 			}
 		}()
@@ -97,6 +103,9 @@ func (w *Warden) current() *wardenProcess {
 func replicaCommand(name string, args ...string) Command {
 	return Command{Name: name, Path: self(), Args: append([]string{"part-replica"}, args...)}
 }
+
+// askedAgain is what a replica says when it is asked for the second time: whoever asks has read its first answer then.
+const askedAgain = "asked again"
 
 // playReplica is a replica with the habit args[0].
 func playReplica(args []string) error {
@@ -131,7 +140,11 @@ func playReplica(args []string) error {
 	case "talkative":
 		fmt.Println(strings.Repeat("x", 1<<20))
 	}
+	var asked atomic.Int64
 	server := http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if asked.Add(1) == 2 {
+			fmt.Fprintln(os.Stderr, askedAgain)
+		}
 		w.WriteHeader(status)
 		fmt.Fprintln(w, "redis: refused")
 	})}
@@ -193,7 +206,7 @@ var shared struct {
 func sharedStack(t testing.TB) *Stack {
 	t.Helper()
 	shared.once.Do(func() {
-		shared.stack, shared.err = Start(context.Background(), Options{Warden: wardenCommand()})
+		shared.stack, shared.err = Start(context.Background(), Options{RedisNodes: 2, Warden: wardenCommand()})
 	})
 	check(t, shared.err)
 	return shared.stack
@@ -236,6 +249,9 @@ func tracesOf(t testing.TB, dir string) []string {
 	}
 	return traces
 }
+
+// patience is how long a test waits for what must come: longer than the slowest machine needs.
+const patience = time.Minute
 
 // within polls until ok, and reports whether that came before the limit.
 func within(limit time.Duration, ok func() bool) bool {

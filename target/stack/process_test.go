@@ -51,7 +51,7 @@ func TestOnlyTheProcessThatWasStartedIsSignalled(t *testing.T) {
 	}
 	select {
 	case <-ended:
-	case <-time.After(10 * time.Second):
+	case <-time.After(patience):
 		t.Error("the process lives on")
 	}
 	if err := ours.kill(); err != nil {

@@ -55,30 +55,30 @@ var (
 
 // A redisServer is the Redis or Valkey of a stack.
 type redisServer struct {
+	name   string // of a private one's files
 	config RedisConfig
 	client *redis.Client // the stack's own few connections
 	child  *child        // nil for one that the user named
 }
 
-func (s *Stack) startRedis(ctx context.Context, addr, binary string) error {
+func (s *Stack) startRedis(ctx context.Context, r *redisServer, addr, binary string) error {
 	if addr != "" {
-		return s.useRedis(ctx, addr)
+		return r.use(ctx, addr)
 	}
-	folder := filepath.Join(s.folder.path, "redis")
+	folder := filepath.Join(s.folder.path, r.name)
 	if err := os.Mkdir(folder, 0o700); err != nil {
 		return fmt.Errorf("stack: the folder of Redis: %w", err)
 	}
-	if err := onFreePort(ctx, func(port int) error { return s.runRedis(ctx, binary, folder, port) }); err != nil {
+	if err := onFreePort(ctx, func(port int) error { return s.runRedis(ctx, r, binary, folder, port) }); err != nil {
 		return err
 	}
-	return proveRedis(ctx, s.redis.client, folder, s.redis.child)
+	return proveRedis(ctx, r.client, folder, r.child)
 }
 
 // runRedis starts the server on a port and waits until it answers.
-func (s *Stack) runRedis(ctx context.Context, binary, folder string, port int) error {
-	r := s.redis
+func (s *Stack) runRedis(ctx context.Context, r *redisServer, binary, folder string, port int) error {
 	r.config = RedisConfig{Address: "127.0.0.1:" + strconv.Itoa(port), Password: rand.Text()}
-	file := filepath.Join(s.folder.path, "redis.conf")
+	file := filepath.Join(s.folder.path, r.name+".conf")
 	if err := os.WriteFile(file, []byte(redisConf(folder, port, r.config.Password)), 0o600); err != nil {
 		return fmt.Errorf("stack: prepare Redis: %w", err)
 	}
@@ -87,7 +87,7 @@ func (s *Stack) runRedis(ctx context.Context, binary, folder string, port int) e
 		path: binary,
 		args: []string{file},
 		dir:  folder,
-		log:  filepath.Join(s.folder.path, "redis-"+strconv.Itoa(port)+".log"),
+		log:  filepath.Join(s.folder.path, r.name+"-"+strconv.Itoa(port)+".log"),
 	})
 	if err != nil {
 		return err
@@ -114,10 +114,8 @@ func redisConf(folder string, port int, password string) string {
 	}, "\n") + "\n"
 }
 
-// useRedis takes the Redis that the user named. Nothing is written to it here.
-func (s *Stack) useRedis(ctx context.Context, addr string) error {
-	r := s.redis
-	var err error
+// use takes the Redis that the user named. Nothing is written to it here.
+func (r *redisServer) use(ctx context.Context, addr string) (err error) {
 	if r.config, err = parseRedis(addr); err != nil {
 		return err
 	}

@@ -11,8 +11,8 @@ import (
 
 // The time that a replica has for each part of its life.
 const (
-	listenLimit = 10 * time.Second // until it says where it listens
-	readyLimit  = 20 * time.Second // until it is ready to sell
+	listenLimit = 30 * time.Second // until it says where it listens
+	readyLimit  = 30 * time.Second // until it is ready to sell
 	stopLimit   = 10 * time.Second // until it has ended after SIGTERM
 )
 

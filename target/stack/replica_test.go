@@ -1,6 +1,7 @@
 package stack
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -10,7 +11,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 )
 
 func TestAReplicaServesUntilItIsStopped(t *testing.T) {
@@ -48,7 +48,7 @@ func TestAReplicaServesUntilItIsStopped(t *testing.T) {
 		text, err = os.ReadFile(log)
 		return err == nil && len(text) > 1<<20
 	}
-	if !within(10*time.Second, whole) || !strings.Contains(string(text), "told by environment") {
+	if !within(patience, whole) || !strings.Contains(string(text), "told by environment") {
 		t.Errorf("the log has %d bytes, error %v", len(text), err)
 	}
 }
@@ -57,28 +57,36 @@ func TestAReplicaThatDoesNotStartIsQuoted(t *testing.T) {
 	s := sharedStack(t)
 	mark := t.TempDir() // by which this test's replicas can be told
 	tests := map[string]struct {
-		c    Command
-		want []string
+		c     Command
+		until string // the start is cancelled once the replica's log says so; "" for one that ends by itself
+		want  []string
 	}{
 		"it exits before it listens": {
-			replicaCommand("r1", "exit-early"), []string{"ended before it listened: exit status 1", "no such table: inventory"}},
+			replicaCommand("r1", "exit-early"), "", []string{"ended before it listened: exit status 1", "no such table: inventory"}},
 		"it exits before it is ready": {
-			replicaCommand("r2", "exit-unready"), []string{"ended before it was ready: exit status 1", "lost the database"}},
+			replicaCommand("r2", "exit-unready"), "", []string{"ended before it was ready: exit status 1", "lost the database"}},
 		"it never listens": {
-			replicaCommand("r3", "never-listen"), []string{"did not say where it listens", "habit: never-listen"}},
+			replicaCommand("r3", "never-listen"), "habit:", []string{"did not say where it listens", "habit: never-listen"}},
 		"it is never ready": {
-			replicaCommand("r4", "never-ready"), []string{"is not ready", "503", "redis: refused", "habit: never-ready"}},
+			replicaCommand("r4", "never-ready"), askedAgain, []string{"is not ready", "503", "redis: refused", "habit: never-ready"}},
 		"it listens where nobody can ask it": {
-			replicaCommand("r5", "bad-address"), []string{`"the roof", which is no address`}},
+			replicaCommand("r5", "bad-address"), "", []string{`"the roof", which is no address`}},
 		"it isn't installed": {
-			Command{Name: "r6", Path: "/nowhere/replica"}, []string{"exit status 127", "not found"}},
+			Command{Name: "r6", Path: "/nowhere/replica"}, "", []string{"exit status 127", "not found"}},
 		"its log can't be written": {
-			Command{Name: "r7", Path: self(), Log: "/nowhere/r7.log"}, []string{"log of replica r7"}},
+			Command{Name: "r7", Path: self(), Log: "/nowhere/r7.log"}, "", []string{"log of replica r7"}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
+			if test.until != "" {
+				test.c.Log = filepath.Join(t.TempDir(), "log")
+				go func() {
+					within(patience, func() bool { return logged(test.c.Log, test.until) })
+					cancel()
+				}()
+			}
 			test.c.Args = append(test.c.Args, mark)
 			r, err := s.StartReplica(ctx, test.c)
 			if r != nil || err == nil {
@@ -96,16 +104,25 @@ func TestAReplicaThatDoesNotStartIsQuoted(t *testing.T) {
 	}
 }
 
+// logged reports whether a log says something already.
+func logged(log, what string) bool {
+	text, err := os.ReadFile(log)
+	return err == nil && strings.Contains(string(text), what)
+}
+
 func TestStopTellsHowAReplicaEnded(t *testing.T) {
 	s := sharedStack(t)
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
 	tests := map[string]struct {
 		habit  string
 		before func(*Replica) error
+		ctx    context.Context
 		want   string // in the error; "" for none
 	}{
 		"in order":                 {habit: "serve"},
 		"with an error of its own": {habit: "fail-at-end", want: "ended badly: exit status 1; the end of its log:\n"},
-		"only by force":            {habit: "ignore-term", want: "did not end after SIGTERM and was killed"},
+		"only by force":            {habit: "ignore-term", ctx: over, want: "did not end after SIGTERM and was killed"},
 		"frozen, it is thawed": {habit: "serve",
 			before: func(r *Replica) error { return r.Signal(syscall.SIGSTOP) }},
 		"dead before": {habit: "serve", want: "had ended by itself: signal: killed",
@@ -126,9 +143,7 @@ func TestStopTellsHowAReplicaEnded(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
-			defer cancel()
-			err = r.Stop(ctx)
+			err = r.Stop(cmp.Or(test.ctx, t.Context()))
 			if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
 				t.Errorf("Stop() = %v, want %q", err, test.want)
 			}
@@ -160,6 +175,7 @@ func TestPasswordsInAReplicasLogAreBlankedInErrors(t *testing.T) {
 func isReplica(trace string) bool { return strings.Contains(trace, "part-replica") }
 
 func TestCloseEndsAReplicaThatIsStarting(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	s := testStack(t, Options{TempDir: dir})
 	failed := make(chan error)
@@ -167,7 +183,7 @@ func TestCloseEndsAReplicaThatIsStarting(t *testing.T) {
 		_, err := s.StartReplica(context.WithoutCancel(t.Context()), replicaCommand("r1", "never-ready", dir))
 		failed <- err
 	}()
-	if !within(10*time.Second, func() bool { return slices.ContainsFunc(tracesOf(t, dir), isReplica) }) {
+	if !within(patience, func() bool { return slices.ContainsFunc(tracesOf(t, dir), isReplica) }) {
 		t.Fatal("the replica does not start")
 	}
 	if err := s.Close(); err != nil {

@@ -10,7 +10,7 @@ import (
 
 // A Server is a database or Redis, as it describes itself. It holds no secrets.
 type Server struct {
-	Store   string // "database" or "redis"
+	Store   string // "database", "redis", or "redis node" for a further one
 	Brand   string // "MariaDB", "MySQL", "Redis" or "Valkey"
 	Version string
 	Private bool // started by the stack, and ended with it
@@ -34,17 +34,24 @@ var redisSettings = []string{
 	"appendfsync", "appendonly", "io-threads", "maxmemory", "maxmemory-policy", "save",
 }
 
-// Servers asks the database and Redis what they are and how they are set.
+// Servers asks the database, Redis and the further Redis processes what they are and how they are set.
 func (s *Stack) Servers(ctx context.Context) ([]Server, error) {
 	database, err := s.database.describe(ctx)
 	if err != nil {
 		return nil, s.redacted(fmt.Errorf("stack: describe the database: %w", err))
 	}
-	redis, err := s.redis.describe(ctx)
-	if err != nil {
-		return nil, s.redacted(fmt.Errorf("stack: describe Redis: %w", err))
+	all := []Server{database}
+	for _, r := range s.allRedis() {
+		server, err := r.describe(ctx)
+		if err != nil {
+			return nil, s.redacted(fmt.Errorf("stack: describe Redis: %w", err))
+		}
+		if r != s.redis {
+			server.Store = "redis node"
+		}
+		all = append(all, server)
 	}
-	return []Server{database, redis}, nil
+	return all, nil
 }
 
 func (d *database) describe(ctx context.Context) (Server, error) {

@@ -8,6 +8,7 @@
 package stack
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -28,10 +29,17 @@ type Options struct {
 	// RedisAddr names a Redis of the user's own: host:port, or a redis:// or rediss:// URL. Only keys below
 	// [Stack.KeyPrefix] are touched.
 	RedisAddr string
-	TempDir   string   // where the private folder is made; [os.TempDir] when empty
-	Warden    []string // the command line of a process that calls [RunWarden]; required
-	Nice      int      // the niceness of servers and replicas, 0 to 19
-	Log       *slog.Logger
+	// RedisNodes is how many further Redis processes are wanted, independent of one another and of the first: what a lock
+	// that wants a majority stands on. Where RedisAddr names the first, RedisNodeAddrs must name them.
+	RedisNodes int
+	// RedisNodeAddrs names such processes of the user's own, each as RedisAddr names one. With RedisNodes 0 they are not
+	// used; else they must be at least so many, each on an address of its own.
+	RedisNodeAddrs []string
+
+	TempDir string   // where the private folder is made; [os.TempDir] when empty
+	Warden  []string // the command line of a process that calls [RunWarden]; required
+	Nice    int      // the niceness of servers and replicas, 0 to 19
+	Log     *slog.Logger
 }
 
 // startLimit bounds the start of both servers, however long the caller's context lives.
@@ -46,6 +54,7 @@ type Stack struct {
 	warden   *Warden
 	database *database
 	redis    *redisServer
+	nodes    []*redisServer
 
 	life     context.Context // ends when Close begins
 	end      context.CancelFunc
@@ -64,9 +73,13 @@ type Stack struct {
 // Start starts what o doesn't name, waits until both servers answer, and proves that they may be written to. ctx
 // bounds the start alone: the stack lives until Close. After an error nothing is left of it.
 //
-// It returns [ErrNoMariaDB] or [ErrNoRedis] when a server is neither named nor installed, [ErrForeign] when the named
-// database belongs to someone else, and [ErrImpostor] when what answers is not what was started.
+// It returns [ErrFewNodes] when too few of the further Redis processes are named, [ErrNoMariaDB] or [ErrNoRedis] when a
+// server is neither named nor installed, [ErrForeign] when the named database belongs to someone else, and [ErrImpostor]
+// when what answers is not what was started.
 func Start(ctx context.Context, o Options) (*Stack, error) {
+	if err := o.checkNodes(); err != nil {
+		return nil, err
+	}
 	binaries, err := findBinaries(o)
 	if err != nil {
 		return nil, err
@@ -114,7 +127,8 @@ func newStack(o Options) (*Stack, error) {
 		log:      log,
 		folder:   newFolder(filepath.Join(temp, "hotsku-"+id)),
 		database: &database{},
-		redis:    &redisServer{},
+		redis:    &redisServer{name: "redis"},
+		nodes:    newNodes(o),
 		done:     make(chan struct{}),
 	}
 	s.life, s.end = context.WithCancel(context.Background())
@@ -126,23 +140,11 @@ func (s *Stack) start(ctx context.Context, o Options, b binaries) error {
 	if err := s.warden.makeFolder(s.folder, 0o700); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	var wg sync.WaitGroup
-	var databaseErr, redisErr error
 	began := time.Now()
-	wg.Go(func() {
-		if databaseErr = s.startDatabase(ctx, o.MySQLDSN, b.database); databaseErr != nil {
-			cancel()
-		}
-	})
-	wg.Go(func() {
-		if redisErr = s.startRedis(ctx, o.RedisAddr, b.redis); redisErr != nil {
-			cancel()
-		}
-	})
-	wg.Wait()
-	if err := firstCause(databaseErr, redisErr); err != nil {
+	if err := s.startServers(ctx, o, b); err != nil {
+		return err
+	}
+	if err := s.independent(); err != nil {
 		return err
 	}
 	if s.database.child != nil && filesystem(s.folder.path) == "tmpfs" {
@@ -150,20 +152,50 @@ func (s *Stack) start(ctx context.Context, o Options, b binaries) error {
 			"folder", s.folder.path)
 	}
 	s.watch(s.database.child)
-	s.watch(s.redis.child)
+	for _, r := range s.allRedis() {
+		s.watch(r.child)
+	}
 	s.log.Info("servers are ready", "run", s.id, "after", time.Since(began).Round(time.Millisecond))
 	return nil
 }
 
-// firstCause drops the error of the side that was cancelled because the other one failed.
-func firstCause(a, b error) error {
-	switch {
-	case a != nil && b != nil && errors.Is(b, context.Canceled):
-		return a
-	case a != nil && b != nil && errors.Is(a, context.Canceled):
-		return b
+// startServers starts all servers at once, or connects to those that are named. The first that fails ends it for all.
+func (s *Stack) startServers(ctx context.Context, o Options, b binaries) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	starts := []func() error{func() error { return s.startDatabase(ctx, o.MySQLDSN, b.database) }}
+	for i, r := range s.allRedis() {
+		addr := o.redisAddr(i)
+		starts = append(starts, func() error { return s.startRedis(ctx, r, addr, b.redis) })
 	}
-	return errors.Join(a, b)
+	errs := make([]error, len(starts))
+	var wg sync.WaitGroup
+	for i, start := range starts {
+		wg.Go(func() {
+			if errs[i] = start(); errs[i] != nil {
+				cancel()
+			}
+		})
+	}
+	wg.Wait()
+	return firstCause(errs)
+}
+
+// allRedis lists the Redis and the further Redis processes.
+func (s *Stack) allRedis() []*redisServer { return append([]*redisServer{s.redis}, s.nodes...) }
+
+// firstCause drops the errors of those that were cancelled because another one failed.
+func firstCause(errs []error) error {
+	var causes []error
+	var cancelled error
+	for _, err := range errs {
+		if errors.Is(err, context.Canceled) {
+			cancelled = err
+		} else {
+			causes = append(causes, err)
+		}
+	}
+	return cmp.Or(errors.Join(causes...), cancelled)
 }
 
 // watch makes the death of a server known, unless the stack itself ended it.
@@ -212,6 +244,15 @@ func (s *Stack) DSN() string { return s.database.config.FormatDSN() }
 // Redis says how to reach the Redis.
 func (s *Stack) Redis() RedisConfig { return s.redis.config }
 
+// RedisNodes says how to reach the further Redis processes, of which Options asked for some.
+func (s *Stack) RedisNodes() []RedisConfig {
+	var all []RedisConfig
+	for _, node := range s.nodes {
+		all = append(all, node.config)
+	}
+	return all
+}
+
 // Warden is the process that cleans up when this one is killed.
 func (s *Stack) Warden() *Warden { return s.warden }
 
@@ -224,5 +265,8 @@ func (s *Stack) secrets() []string {
 	if c := s.database.config; c != nil {
 		list = append(list, c.Passwd)
 	}
-	return append(list, s.redis.config.Password)
+	for _, r := range s.allRedis() {
+		list = append(list, r.config.Password)
+	}
+	return list
 }

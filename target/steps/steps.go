@@ -29,7 +29,7 @@ type Step struct {
 	Name  string
 	Start time.Time     // sent at
 	End   time.Time     // answered at; zero before
-	Stall time.Duration // how long an observer held it back before Start
+	Stall time.Duration // how long a stall held it back before Start
 	Token int64         // what a granted acquire returned, if that is a number
 	Try   int64         // of an acquire: the how-manieth of its order, from 1
 	// Waited is, for a granted acquire, the time since the order's first try.
@@ -52,7 +52,6 @@ type Order struct {
 	Key string // the idempotency key
 	SKU string
 
-	stalled atomic.Bool
 	waiting atomic.Pointer[time.Time] // when it first tried to take a lease
 	tries   atomic.Int64              // to take it, so far
 }
@@ -70,9 +69,6 @@ func Of(ctx context.Context) *Order {
 	o, _ := ctx.Value(orderKey{}).(*Order)
 	return o
 }
-
-// Stalled reports whether a stall has struck the order.
-func (o *Order) Stalled() bool { return o.stalled.Load() }
 
 // All returns an observer that passes each step to every one of those given that is not nil, or nil if there is none.
 // After runs in the reverse order, so that the first sees the whole.

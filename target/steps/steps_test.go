@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"testing"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -121,72 +120,6 @@ func TestAllPassesStepsOnAndIsNilForNobody(t *testing.T) {
 	both.After(&Step{Name: "x"})
 	if len(a) != 2 || len(b) != 2 {
 		t.Errorf("a saw %q, b saw %q", a, b)
-	}
-}
-
-func TestAStallStrikesTheSameOrdersWhateverTheTrial(t *testing.T) {
-	a, b, other := &Stall{Seed: 7, Probability: 0.1}, &Stall{Seed: 7, Probability: 0.1}, &Stall{Seed: 8, Probability: 0.1}
-	struck, differs := 0, 0
-	for n := range 10_000 {
-		key := fmt.Sprint("trial-1/", n)
-		if a.chooses(key) != b.chooses(fmt.Sprint("trial-2/", n)) {
-			t.Fatalf("order %d is struck in one trial and not in another with the same seed", n)
-		}
-		if a.chooses(key) {
-			struck++
-		}
-		if a.chooses(key) != other.chooses(key) {
-			differs++
-		}
-	}
-	if struck != 1015 { // exact, for it is drawn from the seed
-		t.Errorf("%d of 10000 orders are struck at a probability of 0.1", struck)
-	}
-	if differs == 0 {
-		t.Error("another seed strikes the same orders")
-	}
-}
-
-func TestAStallStrikesAnOrderOnceAndOnlyWhereItIsAskedTo(t *testing.T) {
-	s := &Stall{SKU: "hot", Step: "update inventory", Length: time.Nanosecond, Probability: 1}
-	_, hot := Begin(t.Context(), "k", "hot")
-	_, cold := Begin(t.Context(), "k", "cold")
-	for _, row := range []struct {
-		name    string
-		order   *Order
-		step    string
-		strikes int64
-	}{
-		{"another step", hot, "begin", 0},
-		{"another SKU", cold, "update inventory", 0},
-		{"the step", hot, "update inventory", 1},
-		{"the step again, of an order that tries again", hot, "update inventory", 1},
-	} {
-		step := &Step{Order: row.order, Name: row.step}
-		s.Before(step)
-		if s.Strikes() != row.strikes {
-			t.Errorf("%s: %d strikes, want %d", row.name, s.Strikes(), row.strikes)
-		}
-	}
-	if !hot.Stalled() || cold.Stalled() {
-		t.Errorf("the orders say: hot stalled %v, cold stalled %v", hot.Stalled(), cold.Stalled())
-	}
-}
-
-func TestAStallMustBeWhole(t *testing.T) {
-	whole := Stall{Step: "commit", Length: time.Second, Probability: 1}
-	if err := whole.Validate(); err != nil {
-		t.Error(err)
-	}
-	for name, broken := range map[string]*Stall{
-		"no step":            {Length: time.Second, Probability: 1},
-		"no length":          {Step: "commit", Probability: 1},
-		"no probability":     {Step: "commit", Length: time.Second},
-		"a probability of 2": {Step: "commit", Length: time.Second, Probability: 2},
-	} {
-		if broken.Validate() == nil {
-			t.Errorf("%s: accepted", name)
-		}
 	}
 }
 

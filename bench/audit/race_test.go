@@ -1,0 +1,6 @@
+//go:build race
+
+package audit
+
+// raceDetector is whether the race detector watches.
+const raceDetector = true
