@@ -108,6 +108,18 @@ func keysOf(t *testing.T, env Env) []string {
 	return found
 }
 
+// answer returns what Redis answered to the next acquire.
+func (q *lineTest) answer(t *testing.T) int64 {
+	t.Helper()
+	select {
+	case answer := <-q.answers:
+		return answer
+	case <-time.After(tooLong):
+		t.Fatal("nobody asks for the lease")
+		return 0
+	}
+}
+
 // hold takes the lease, which must be free.
 func (q *lineTest) hold(t *testing.T) lease {
 	t.Helper()
@@ -115,7 +127,7 @@ func (q *lineTest) hold(t *testing.T) lease {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if answer := <-q.answers; answer != l.token {
+	if answer := q.answer(t); answer != l.token {
 		t.Fatalf("Redis answered %d, the token is %d", answer, l.token)
 	}
 	return l
@@ -128,7 +140,7 @@ func (q *lineTest) arrive(ctx context.Context, t *testing.T, l fairLine, n int) 
 		mine, err := l.acquire(ctx, "hot")
 		q.served <- lineServed{n, mine, err}
 	}()
-	if answer := <-q.answers; answer >= 0 {
+	if answer := q.answer(t); answer >= 0 {
 		t.Fatalf("waiter %d did not have to wait: %d", n, answer)
 	}
 }
@@ -160,11 +172,14 @@ func wantKeys(t *testing.T, env Env, want ...string) {
 	}
 }
 
+// tooLong is far above what anything here takes: who waits for so long waits in vain.
+const tooLong = 30 * time.Second
+
 // The lease is long enough that no timer fires: whoever is served was told.
-var longLease = LeaseSettings{TTL: time.Hour, Wait: time.Hour, Retry: time.Second}
+var longLease = LeaseSettings{TTL: time.Hour, Wait: tooLong, Retry: time.Second}
 
 // The lease is short: whoever was not told asks again soon.
-var shortLease = LeaseSettings{TTL: 50 * time.Millisecond, Wait: time.Hour, Retry: time.Second}
+var shortLease = LeaseSettings{TTL: 50 * time.Millisecond, Wait: tooLong, Retry: time.Second}
 
 func TestTheLineServesInTheOrderOfArrival(t *testing.T) {
 	q := newLineTest(t, longLease)
@@ -264,7 +279,7 @@ func TestAWaiterWhoseProcessIsGoneIsPassedOver(t *testing.T) {
 			t.Fatal(err)
 		}
 		stand(t, gone, owner)
-		<-q.answers
+		q.answer(t)
 		if err := gone.Close(); err != nil {
 			t.Fatal(err)
 		}
@@ -280,7 +295,7 @@ func TestAWaiterWhoseProcessIsGoneIsPassedOver(t *testing.T) {
 	q.release(t.Context(), held)
 	last := q.next(t, 0, 4) // a token was drawn for each of the two
 	stand(t, newFairLine(q.Env), "c")
-	<-q.answers
+	q.answer(t)
 	q.release(t.Context(), last)
 	wantKeys(t, q.Env, "fence:{hot}") // nobody was there: the lease is free
 }
@@ -294,7 +309,7 @@ func TestAWaiterThatMustHaveGivenUpIsPassedOver(t *testing.T) {
 	impatient.Lease.Wait = 0
 	hanging := q.process(t, impatient)
 	stand(t, hanging, "a")
-	<-q.answers
+	q.answer(t)
 	q.arrive(t.Context(), t, q.fairLine, 0)
 	q.release(t.Context(), held)
 	q.release(t.Context(), q.next(t, 0, 2))
@@ -305,7 +320,7 @@ func TestAGrantThatIsNotTakenUpLastsOneLease(t *testing.T) {
 	held := q.hold(t)
 	hanging := q.process(t, q.Env)
 	stand(t, hanging, "hanging")
-	<-q.answers
+	q.answer(t)
 	q.arrive(t.Context(), t, q.fairLine, 0)
 	q.release(t.Context(), held)
 	q.release(t.Context(), q.next(t, 0, 3))
@@ -326,6 +341,18 @@ func TestAMessageThatWasLostCostsOneLease(t *testing.T) {
 	wantKeys(t, q.Env, "fence:{hot}")
 }
 
+// The lease that it was granted without knowing is not over yet when the waiter asks again.
+func TestWhoAsksForALeaseThatItHasGetsANewToken(t *testing.T) {
+	q := newLineTest(t, longLease)
+	held := q.hold(t)
+	q.arrive(t.Context(), t, q.fairLine, 0)
+	q.forgetAll()
+	q.release(t.Context(), held)
+	q.mail.connected()
+	q.release(t.Context(), q.next(t, 0, 3)) // 2 went with the message
+	wantKeys(t, q.Env, "fence:{hot}")
+}
+
 // forgetAll makes the mailbox drop the messages for all who wait now.
 func (q *lineTest) forgetAll() {
 	q.mail.mu.Lock()
@@ -342,7 +369,7 @@ func TestAWaiterAsksAgainWhenItsProcessIsConnectedAgain(t *testing.T) {
 	if n, err := q.Redis.ClientKillByFilter(t.Context(), "ID", subscriber(t, q)).Result(); n != 1 || err != nil {
 		t.Fatalf("%d connections are cut, %v", n, err)
 	}
-	if answer := <-q.answers; answer >= 0 {
+	if answer := q.answer(t); answer >= 0 {
 		t.Fatalf("the waiter was not put in line again: %d", answer)
 	}
 	q.release(t.Context(), held)
@@ -395,7 +422,7 @@ func TestALeaseThatAStrangerDeletedIsTakenAfterOneLease(t *testing.T) {
 		mine, err := q.acquire(t.Context(), "hot")
 		q.served <- lineServed{0, mine, err}
 	}()
-	if answer := <-q.answers; answer != -shortLease.TTL.Milliseconds() {
+	if answer := q.answer(t); answer != -shortLease.TTL.Milliseconds() {
 		t.Errorf("the waiter was told to wait for %d ms, want the %v that our own lease takes", -answer, shortLease.TTL)
 	}
 	q.Redis.Del(t.Context(), q.leaseKey("hot"))
@@ -410,7 +437,7 @@ func TestAWaiterThatGivesUpLeavesNoTrace(t *testing.T) {
 	}{
 		"because the wait limit is over":   {time.Millisecond, nil},
 		"because it may not wait at all":   {0, nil},
-		"because its request is cancelled": {time.Hour, enough},
+		"because its request is cancelled": {tooLong, enough},
 	} {
 		t.Run(name, func(t *testing.T) {
 			q := newLineTest(t, longLease)

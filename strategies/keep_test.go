@@ -3,6 +3,7 @@ package strategies
 import (
 	"context"
 	"errors"
+	"runtime"
 	"runtime/pprof"
 	"strings"
 	"sync/atomic"
@@ -53,6 +54,16 @@ func hookRenewals(env Env, do func(n int64) error) *atomic.Int64 {
 	return n
 }
 
+// wantSoon waits for an event.
+func wantSoon(t *testing.T, event <-chan struct{}, name string) {
+	t.Helper()
+	select {
+	case <-event:
+	case <-time.After(tooLong):
+		t.Fatalf("there is no sign of %s", name)
+	}
+}
+
 func TestRenewalComparesTheOwner(t *testing.T) {
 	env, l := keptLease(t, time.Hour)
 	for name, row := range map[string]struct {
@@ -98,7 +109,12 @@ func TestAKeptLeaseIsRenewedAndTheWorkGoesOn(t *testing.T) {
 		return nil
 	})
 	work, stop := env.keep(t.Context(), l)
-	<-third
+	select {
+	case <-work.Done(): // seen below
+	case <-third:
+	case <-time.After(tooLong):
+		t.Error("there is no third renewal")
+	}
 	life, err := env.Redis.PTTL(t.Context(), l.key).Result()
 	if err != nil || life <= 0 || life > 3*time.Second {
 		t.Errorf("the lease lasts for %v (%v), want what a renewal leaves", life, err)
@@ -133,7 +149,7 @@ func TestALeaseThatIsLostCancelsTheWork(t *testing.T) {
 			}
 			from := time.Now()
 			work, stop := env.keep(t.Context(), l)
-			<-work.Done()
+			wantSoon(t, work.Done(), "the end of the work")
 			if took := time.Since(from); took < row.after {
 				t.Errorf("the work was cancelled after %v, while the lease might still last", took)
 			}
@@ -157,7 +173,7 @@ func TestARenewalThatHangsEndsWithTheLease(t *testing.T) {
 	hung := make(chan struct{})
 	env.Redis.(*redis.Client).AddHook(hang{hung})
 	work, stop := env.keep(t.Context(), l)
-	<-work.Done()
+	wantSoon(t, work.Done(), "the end of the work")
 	close(hung) // too late for the test to pass by it
 	stop()
 	if cause := context.Cause(work); !errors.Is(cause, errLeaseLost) {
@@ -199,15 +215,27 @@ func TestNobodyKeepsALeaseThatIsNotNeededAnyMore(t *testing.T) {
 			defer cancel()
 			_, stop := env.keep(ctx, l)
 			end(stop, cancel)
-			var running strings.Builder
-			if err := pprof.Lookup("goroutine").WriteTo(&running, 1); err != nil {
-				t.Fatal(err)
-			}
-			if strings.Contains(running.String(), "Env.keep") {
-				t.Errorf("the goroutine goes on:\n%s", running.String())
+			for from := time.Now(); ; runtime.Gosched() { // it has done its last when stop returns, and is about to end
+				running := goroutines(t)
+				if !strings.Contains(running, "Env.keep") {
+					break
+				}
+				if time.Since(from) > tooLong {
+					t.Fatalf("the goroutine goes on:\n%s", running)
+				}
 			}
 		})
 	}
+}
+
+// goroutines returns the stacks of all.
+func goroutines(t *testing.T) string {
+	t.Helper()
+	var stacks strings.Builder
+	if err := pprof.Lookup("goroutine").WriteTo(&stacks, 1); err != nil {
+		t.Fatal(err)
+	}
+	return stacks.String()
 }
 
 func TestLeaseSettingsThatCannotWorkAreRefused(t *testing.T) {

@@ -75,13 +75,18 @@ func (m *mailbox) read(received <-chan any, done chan<- struct{}) {
 		switch r := r.(type) {
 		case *redis.Message:
 			m.deliver(r.Payload)
-		case *redis.Subscription: // the connection was lost, and is there again
-			m.mu.Lock()
-			close(m.gap)
-			m.gap = make(chan struct{})
-			m.mu.Unlock()
+		case *redis.Subscription:
+			m.connected()
 		}
 	}
+}
+
+// connected wakes everybody after the connection was lost and made anew.
+func (m *mailbox) connected() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	close(m.gap)
+	m.gap = make(chan struct{})
 }
 
 func (m *mailbox) deliver(message string) {
