@@ -39,7 +39,7 @@ func config(t testing.TB, strategy string) target.Config {
 	s := stacktest.Start(t)
 	return target.Config{
 		Replica: "one", Strategy: strategy, Timeout: patience,
-		Lease: strategies.LeaseSettings{TTL: patience, Wait: patience, Retry: 4 * time.Millisecond},
+		Lease: strategies.LeaseSettings{TTL: patience / 4, Wait: patience, Retry: 4 * time.Millisecond},
 		DSN:   s.DSN(), DBConnections: 16, RedisURL: s.Redis().URL() + "?read_timeout=1m", RedisPrefix: s.KeyPrefix(), RedisConnections: 32,
 		AdminToken: token, Record: true, Trace: true, Log: slog.New(slog.DiscardHandler),
 	}
