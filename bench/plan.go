@@ -6,6 +6,7 @@ import (
 	"embed"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -244,7 +245,7 @@ func Arrange(p results.Plan) results.Plan {
 	for block := range p.Blocks {
 		var cells []results.Cell
 		for _, scenario := range p.Scenarios {
-			seed := random.Uint64()>>11 + 1
+			seed := seedOf(p.Seed, block+1, scenario.Name)
 			for _, strategy := range p.Strategies {
 				cells = append(cells, results.Cell{Block: block + 1, Scenario: scenario.Name, Strategy: strategy, Seed: seed})
 			}
@@ -253,6 +254,14 @@ func Arrange(p results.Plan) results.Plan {
 		p.Order = append(p.Order, cells...)
 	}
 	return p
+}
+
+// seedOf returns the seed of a scenario in a block. It does not hang on what else is in the plan, so that a scenario that is
+// run alone meets the same arrivals and stalls as among others.
+func seedOf(plan uint64, block int, scenario string) uint64 {
+	h := fnv.New64a()
+	h.Write([]byte(scenario))
+	return rand.NewPCG(plan, h.Sum64()+uint64(block)).Uint64()>>11 + 1
 }
 
 // Overhead is about what a trial takes beside its warm-up and its attack: replicas start, the ledger is read and audited.

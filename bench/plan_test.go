@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -83,6 +84,29 @@ func TestBlocksAreCompleteAndShareTheirSeeds(t *testing.T) {
 	}
 	if seeds[place{1, "calm"}] == seeds[place{2, "calm"}] {
 		t.Error("two blocks have the same arrivals")
+	}
+}
+
+func TestAScenarioThatIsRunAloneMeetsTheSameArrivals(t *testing.T) {
+	plan, err := LoadPlan("default")
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan.Seed = 7
+	seeds := func(p results.Plan) map[int]uint64 {
+		found := map[int]uint64{}
+		for _, cell := range Arrange(p).Order {
+			if cell.Scenario == "sustain" {
+				found[cell.Block] = cell.Seed
+			}
+		}
+		return found
+	}
+	all := seeds(plan)
+	plan.Scenarios = plan.Scenarios[2:]
+	plan.Strategies = plan.Strategies[:1]
+	if alone := seeds(plan); len(all) != 3 || !maps.Equal(alone, all) {
+		t.Errorf("alone it has the seeds %v, among others %v", alone, all)
 	}
 }
 

@@ -56,9 +56,9 @@ const (
 // Pick it when one SKU must sell faster than the database commits transactions on one row, and each replica sees several
 // orders for it at a time.
 //
-// Known users: None known by name for merging in the service. Databases do the like inside the server: the documentation
-// of Alibaba's PolarDB for MySQL (hot row optimization) and of Tencent's TXSQL (merge optimization of hot updates)
-// describes groups of updates of one row, led by one of them.
+// Known users: None known by name for merging in the service. Databases do the like inside the server: the manuals of
+// Alibaba's PolarDB for MySQL (hot row optimization) and of Tencent's TXSQL (merge optimization of hot updates) describe
+// how updates of one row that wait are grouped.
 type batch struct {
 	Env
 	lines    *lines

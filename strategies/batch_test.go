@@ -87,7 +87,7 @@ func (c *stand) hold(t *testing.T, step string) (reached, goOn func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.at[step] = func() { close(here); <-on }
-	return func() { <-here }, goOn
+	return func() { t.Helper(); wait(t, here) }, goOn
 }
 
 // sent is an order that is under way.
@@ -138,19 +138,33 @@ func (c *stand) batch(t *testing.T, orders ...strategies.Order) []*sent {
 	return all
 }
 
+// hang is after how long a test takes something for blocked.
+const hang = 20 * time.Second
+
 // await returns when the condition holds.
 func await(t *testing.T, holds func() bool) {
 	t.Helper()
-	for limit := time.Now().Add(30 * time.Second); !holds(); runtime.Gosched() {
+	for limit := time.Now().Add(hang); !holds(); runtime.Gosched() {
 		if time.Now().After(limit) {
-			t.Fatal("it did not happen")
+			t.Fatal("what was waited for does not come to be")
 		}
 	}
 }
 
+// wait returns when the channel is closed.
+func wait(t *testing.T, closed <-chan struct{}) {
+	t.Helper()
+	select {
+	case <-closed:
+	case <-time.After(hang):
+		t.Fatal("what was waited for does not happen")
+	}
+}
+
 // position waits for the order and returns its position, or 0 and the error.
-func (s *sent) position() (int64, error) {
-	<-s.done
+func (s *sent) position(t *testing.T) (int64, error) {
+	t.Helper()
+	wait(t, s.done)
 	return s.receipt.Position, s.err
 }
 
@@ -160,7 +174,7 @@ func (c *stand) wantPositions(t *testing.T, orders []*sent, want ...int64) {
 	t.Helper()
 	var sold int64
 	for i, s := range orders {
-		position, err := s.position()
+		position, err := s.position(t)
 		if position != want[i] || (err == nil) != (want[i] > 0) || err != nil && !errors.Is(err, strategies.ErrSoldOut) {
 			t.Errorf("order %s for %d: position %d, %v; want %d", s.Key, s.Quantity, position, err, want[i])
 		}
@@ -323,7 +337,7 @@ func TestABatchForASKUThatIsNotThereIsUnknownToAll(t *testing.T) {
 	c := newStand(t, 1, 2)
 	c.sku += "-not"
 	for _, s := range c.batch(t, c.order(0, 1), c.order(1, 1)) {
-		if _, err := s.position(); !errors.Is(err, strategies.ErrUnknownSKU) {
+		if _, err := s.position(t); !errors.Is(err, strategies.ErrUnknownSKU) {
 			t.Errorf("%s: %v, want %v", s.Key, err, strategies.ErrUnknownSKU)
 		}
 	}
@@ -413,7 +427,7 @@ func TestOnlyTheDuplicatesOfABatchAreRefused(t *testing.T) {
 func (c *stand) wantDuplicates(t *testing.T, orders []*sent, want []int64) {
 	t.Helper()
 	for i, s := range orders {
-		position, err := s.position()
+		position, err := s.position(t)
 		if position != want[i] || (err == nil) != (want[i] > 0) || err != nil && !errors.Is(err, strategies.ErrDuplicate) {
 			t.Errorf("order %d, of the key %s: position %d, %v; want %d", i, s.Key, position, err, want[i])
 		}
@@ -446,7 +460,7 @@ func TestAnOrderThatTheDatabaseRefusesIsRefusedAlone(t *testing.T) {
 	long := c.order(1, 1)
 	long.Customer = strings.Repeat("x", 65)
 	orders := c.batch(t, c.order(0, 1), long, c.order(2, 2))
-	if _, err := orders[1].position(); !errors.Is(err, strategies.ErrUnavailable) {
+	if _, err := orders[1].position(t); !errors.Is(err, strategies.ErrUnavailable) {
 		t.Errorf("the customer's name is too long: %v, want %v", err, strategies.ErrUnavailable)
 	}
 	c.wantPositions(t, []*sent{orders[0], orders[2]}, 1, 3)
@@ -460,7 +474,7 @@ func TestAnOrderThatLeavesTheLineIsLeftOut(t *testing.T) {
 	orders := c.queue(t, c.order(1, 1), c.order(2, 1), c.order(3, 1))
 	for _, i := range []int{0, 1} { // the one that would lead the next batch, and another one
 		orders[i].leave()
-		if _, err := orders[i].position(); !errors.Is(err, strategies.ErrContended) || !errors.Is(err, context.Canceled) {
+		if _, err := orders[i].position(t); !errors.Is(err, strategies.ErrContended) || !errors.Is(err, context.Canceled) {
 			t.Errorf("%s: %v, want %v since its context was cancelled", orders[i].Key, err, strategies.ErrContended)
 		}
 	}
@@ -477,7 +491,7 @@ func TestALeaderThatLeavesBeforeItsBatchHasBegunIsLeftOutAlone(t *testing.T) {
 	orders = append(orders, c.queue(t, c.order(1, 1), c.order(2, 1))...)
 	orders[0].leave()
 	goOn()
-	if _, err := orders[0].position(); !errors.Is(err, strategies.ErrContended) || !errors.Is(err, context.Canceled) {
+	if _, err := orders[0].position(t); !errors.Is(err, strategies.ErrContended) || !errors.Is(err, context.Canceled) {
 		t.Errorf("the first: %v, want %v since its context was cancelled", err, strategies.ErrContended)
 	}
 	c.wantPositions(t, orders[1:], 1, 2)
@@ -507,7 +521,7 @@ func TestADatabaseThatIsGoneIsUnavailableToAllWhoWait(t *testing.T) {
 	}
 	goOn()
 	for _, s := range orders {
-		if _, err := s.position(); !errors.Is(err, strategies.ErrUnavailable) || err != orders[0].err {
+		if _, err := s.position(t); !errors.Is(err, strategies.ErrUnavailable) || err != orders[0].err {
 			t.Errorf("%s: %v, want the one error of its batch, %v", s.Key, err, strategies.ErrUnavailable)
 		}
 	}
@@ -519,7 +533,7 @@ func TestAnErrorBeforeCOMMITSellsNothingToTheBatch(t *testing.T) {
 	kill := c.killer(t)
 	c.at["0: insert outbox"] = kill
 	for _, s := range c.batch(t, c.order(0, 1), c.order(1, 2), c.order(2, 1)) {
-		if _, err := s.position(); !errors.Is(err, strategies.ErrUnavailable) {
+		if _, err := s.position(t); !errors.Is(err, strategies.ErrUnavailable) {
 			t.Errorf("%s: %v, want %v", s.Key, err, strategies.ErrUnavailable)
 		}
 	}
@@ -531,7 +545,7 @@ func TestAnErrorOfCOMMITIsUnknownToTheBatch(t *testing.T) {
 	kill := c.killer(t)
 	c.at["0: commit"] = kill
 	for _, s := range c.batch(t, c.order(0, 1), c.order(1, 4), c.order(2, 1)) {
-		if _, err := s.position(); err == nil || surelyNotSold(err) {
+		if _, err := s.position(t); err == nil || surelyNotSold(err) {
 			t.Errorf("%s: %v, want an error that leaves the outcome open", s.Key, err)
 		}
 	}
@@ -557,13 +571,14 @@ func (c *stand) killer(t *testing.T) func() {
 
 func TestAPanicDoesNotBlockTheSKU(t *testing.T) {
 	c := newStand(t, 10, 2)
+	strategies.SetBatchPatience(c.strategy, time.Hour) // nobody waits for that
 	c.at["0: insert orders"] = func() { panic("planted") }
 	orders := c.batch(t, c.order(0, 1), c.order(1, 1), c.order(2, 1))
-	if _, err := orders[0].position(); err == nil || err.Error() != "panic: planted" {
+	if _, err := orders[0].position(t); err == nil || err.Error() != "panic: planted" {
 		t.Errorf("the leader: %v, want its panic", err)
 	}
 	for _, s := range orders[1:] {
-		if _, err := s.position(); err == nil || surelyNotSold(err) {
+		if _, err := s.position(t); err == nil || surelyNotSold(err) {
 			t.Errorf("%s: %v, want an error that leaves the outcome open", s.Key, err)
 		}
 	}
@@ -595,12 +610,12 @@ func TestABatchThatDoesNotEndHasAnUnknownOutcome(t *testing.T) {
 	orders := c.batch(t, c.order(0, 1), c.order(1, 1), c.order(2, 1))
 	reached()
 	for _, s := range orders[1:] {
-		if _, err := s.position(); err == nil || surelyNotSold(err) {
+		if _, err := s.position(t); err == nil || surelyNotSold(err) {
 			t.Errorf("%s: %v, want an error that leaves the outcome open", s.Key, err)
 		}
 	}
 	goOn() // it is sold after all
-	if position, err := orders[0].position(); position != 1 || err != nil {
+	if position, err := orders[0].position(t); position != 1 || err != nil {
 		t.Errorf("the leader: position %d, %v; want 1", position, err)
 	}
 	if sold := c.soldUnits(t); sold != 3 {

@@ -137,17 +137,22 @@ func (s *queue) want(sku string) {
 	}
 }
 
-// idle reports whether the SKU's consumer may end; if so, and last is true, it is out of the books.
-func (s *queue) idle(sku string, last bool) bool {
+// idle reports whether the SKU's consumer may end.
+func (s *queue) idle(sku string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.life.Err() == nil && time.Since(s.wanted[sku]) < idleLife {
+	return s.life.Err() != nil || time.Since(s.wanted[sku]) > idleLife
+}
+
+// retire reports the same, and if so the next order will start a new consumer.
+func (s *queue) retire(sku string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.life.Err() == nil && time.Since(s.wanted[sku]) <= idleLife {
 		return false
 	}
-	if last {
-		delete(s.wanted, sku)
-		delete(s.trouble, sku)
-	}
+	delete(s.wanted, sku)
+	delete(s.trouble, sku)
 	return true
 }
 
@@ -179,12 +184,15 @@ func (s *queue) Close() error {
 
 // consume leads the SKU whenever no other process does, until it is idle.
 func (s *queue) consume(ctx context.Context, sku string) {
-	for !s.idle(sku, true) {
+	for !s.retire(sku) {
 		if !s.lead(ctx, sku) {
-			rest(ctx, nil, 16*s.Lease.Retry)
+			rest(ctx, nil, s.poll())
 		}
 	}
 }
+
+// poll is the pause before the next try to lead, and of a leader after a failure.
+func (s *queue) poll() time.Duration { return min(16*s.Lease.Retry, leaderNap) }
 
 // lead sells what is in line as the SKU's leader, until the leadership is lost or of no use. It returns false if there was
 // none to have.
@@ -243,7 +251,7 @@ func (s *queue) sellNext(ctx context.Context, l lease, wake <-chan string) bool 
 		return false
 	}
 	if len(batch) == 0 {
-		if s.idle(l.sku, false) {
+		if s.idle(l.sku) {
 			return false
 		}
 		rest(ctx, wake, min(leaderNap, s.Lease.TTL/3))
@@ -258,7 +266,7 @@ func (s *queue) sellNext(ctx context.Context, l lease, wake <-chan string) bool 
 	}
 	if err != nil {
 		s.Log.WarnContext(ctx, "a batch was not sold", "sku", l.sku, "orders", len(batch), "error", err)
-		rest(ctx, nil, 16*s.Lease.Retry)
+		rest(ctx, nil, s.poll())
 	}
 	return true
 }

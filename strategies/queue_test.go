@@ -359,6 +359,32 @@ func TestALeaderThatIsReplacedAfterItsUpdateSellsItsBatchOnce(t *testing.T) {
 	w.wantLedger(t, 2, 8)
 }
 
+// Redis may still name a leader that the database does not know any more: after a failover, say.
+func TestALeaderThatTheDatabaseHasReplacedStepsDown(t *testing.T) {
+	w := newWorld(t, 10)
+	p := w.process(t, nil)
+	p.sell(t, w.order(0, 1))
+	w.exec(t, `UPDATE inventory SET fence = 7 WHERE sku = ?`, w.sku)
+	if r := p.sell(t, w.order(1, 1)); r.Fence != 8 || r.Position != 2 {
+		t.Errorf("%+v, want the generation 8 and the position 2", r)
+	}
+	p.wantEvents(t, strategies.TookOver, strategies.LeaseLost, strategies.FenceRaised, strategies.TookOver)
+}
+
+func TestALeaderThatSellsKeepsItsLease(t *testing.T) {
+	w := newWorld(t, 10)
+	p := w.process(t, nil)
+	p.sell(t, w.order(0, 1))
+	key := w.Prefix + "leader:{" + w.sku + "}"
+	if err := w.Redis.PExpire(t.Context(), key, w.Lease.TTL/2).Err(); err != nil {
+		t.Fatal(err)
+	}
+	p.sell(t, w.order(1, 1))
+	if life, err := w.Redis.PTTL(t.Context(), key).Result(); err != nil || life <= w.Lease.TTL/2 {
+		t.Errorf("the lease lasts for another %v (%v), want more than %v: it was not renewed", life, err, w.Lease.TTL/2)
+	}
+}
+
 // diesBeforeAnswer is a process whose death strikes between COMMIT and the answer, once so many units are sold.
 func (w world) diesBeforeAnswer(t *testing.T, units int64) (p *process, died <-chan struct{}) {
 	t.Helper()

@@ -155,12 +155,13 @@ func (w world) keepFloor(t *testing.T) {
 // An order stalls before its write, and its client sends it again. Both have the same reservation; the retry is sold, and
 // the first finds that its key has an order.
 func TestARetryReservesNothingMore(t *testing.T) {
-	w := newWorld(t, 5)
+	w := newWorld(t, 5).alone()
 	late := w.hold(t, "redis-reserve", "update inventory", w.order(0, 2))
 	retry := w.hold(t, "redis-reserve", "update inventory", w.order(0, 2))
 	if free, _ := w.counter(t, "free"); free != 3 || len(w.reserved(t)) != 1 {
 		t.Errorf("%d units are free and %v is reserved, want 3 and one reservation", free, w.reserved(t))
 	}
+	w.keysExpire(t)
 	if err := retry(); err != nil {
 		t.Errorf("the retry: %v", err)
 	}
@@ -308,6 +309,7 @@ func TestALoadDuringASale(t *testing.T) {
 		"which is committed and settled after the read":                 {"update inventory", "load"},
 		"which is committed before the read and settled after the load": {"settle", ""},
 		"which is committed before the read and settled after it":       {"settle", "load"},
+		"which is committed and settled before the read":                {"update inventory", "select inventory"},
 		"which is committed and settled after the load":                 {"update inventory", ""},
 	} {
 		t.Run(name, func(t *testing.T) {

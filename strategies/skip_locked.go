@@ -30,15 +30,17 @@ func init() {
 // before. Nobody is told sold out for units that others have only locked: they are still counted.
 //
 // What breaks it: nothing that oversells. Whoever reads or sells the stock by the inventory row alone sees only what is not
-// on the shelf. An order for many of the last units can be contended while orders for few keep taking them.
+// on the shelf. An order for many of the last units can be contended while orders for few keep taking them. It needs MySQL 8
+// or MariaDB 10.6.
 //
 // Cost: two round trips more than db-conditional, and one more for each further unit; one order in a thousand fills the
 // shelf while others wait. Deleted rows lie in the way until the server has purged them: orders that all search from the
 // first row cost it up to 40 % more processor time, so each begins where its process last found a unit. Marking rows as
 // sold, instead of deleting them, cost twice as much.
 //
-// Pick it when a transaction must stay open long while it holds its units, so that a line of orders behind one hot row is
-// what limits sales, and when orders are for few units.
+// Pick it when a transaction stays open while it holds its units, so that the line of orders behind one hot row is what
+// limits sales, and orders are for few units. With 5 ms of other work in each transaction it sold five times as many orders
+// a second as db-conditional; without, it costs the server more and sells no more.
 //
 // Known users: Shopify reserves inventory this way, from a pool of at most a thousand rows for each item (its engineering
 // blog, May 2026); Solid Queue, the job queue of Rails, claims its jobs by the same statement.
@@ -49,8 +51,8 @@ type skipLocked struct {
 
 var _ StockKeeper = skipLocked{}
 
-// shelfSize is how many units are put on the shelf at a time: enough that filling is rare, few enough that it is short,
-// and a stock of a billion needs no billion rows.
+// shelfSize is how many units are put on the shelf at a time: enough that filling is rare, few enough that it is short, and
+// a stock of a billion needs no billion rows. Above 1000 the servers' limits on recursion would have to be raised.
 const shelfSize = 1000
 
 func (s skipLocked) Checkout(ctx context.Context, o Order) (r Receipt, err error) {
