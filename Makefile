@@ -9,7 +9,7 @@ BENCH    ?= .
 COUNT    ?= 6
 
 .DEFAULT_GOAL := help
-.PHONY: help deps build load load-quick test check bench bench-stat measure clean
+.PHONY: help deps build load load-quick test check bench bench-stat bench-peers measure clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "%-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -32,9 +32,13 @@ check: ## formatting, vet and the linter
 	$(GO) vet ./...
 	GOOS=darwin $(GO) vet ./...
 	$(TOOL) staticcheck ./...
+	$(GO) -C bench/peers vet ./...
+	GOOS=darwin $(GO) -C bench/peers vet ./...
+	$(GO) -C bench/peers tool -modfile=../../tools/go.mod staticcheck ./...
 
 test: deps check build ## everything that CI runs: checks, tests with the race detector, every claim under real load
 	HOTSKU_REQUIRE_SERVICES=1 $(GO) test -race -timeout 12m ./...
+	HOTSKU_REQUIRE_SERVICES=1 $(GO) -C bench/peers test -race ./...
 	$(GO) test -run Porcupine ./bench/audit # all its histories; the race detector watches one in twenty
 	bin/hotsku load --plan claims --out bin/claims
 
@@ -46,6 +50,13 @@ bench-stat: ## show the last microbenchmarks by strategy
 	@[ -f bin/bench.txt ] || { echo "run make bench first"; exit 1; }
 	$(TOOL) benchstat -filter '/strategy:/./' -col /strategy bin/bench.txt
 	$(TOOL) benchstat -filter '-/strategy:/./' bin/bench.txt
+
+bench-peers: deps ## the leases beside redsync and redislock, COUNT=6 rounds in shuffled order, into bin/bench-peers.txt; 9 minutes
+	@mkdir -p bin && rm -f bin/bench-peers.txt
+	for round in $$(seq $(COUNT)); do \
+		HOTSKU_REQUIRE_SERVICES=1 $(GO) -C bench/peers test -run '^$$' -bench . . | tee -a bin/bench-peers.txt; done
+	@! grep -- '^--- FAIL' bin/bench-peers.txt
+	$(TOOL) benchstat -row /waiters -col /lease bin/bench-peers.txt
 
 measure: deps ## the generator's own limits: lag, and the highest rate beside the vegeta command's
 	HOTSKU_MEASURE=1 $(GO) test -run Measure -v -timeout 20m ./bench/...

@@ -1,6 +1,7 @@
 package hotsku_test
 
 import (
+	"errors"
 	"os/exec"
 	"slices"
 	"strings"
@@ -27,13 +28,42 @@ var mayImport = map[string][]string{
 	"cmd/hotsku":             {"bench", "bench/attack", "bench/audit", "plots", "results", "strategies", "target", "target/api", "target/stack", "target/steps"},
 }
 
-func TestImportsFollowTheStructure(t *testing.T) {
-	listed, err := exec.CommandContext(t.Context(), "go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}}`, "./...").Output()
+// The peers that the leases are compared with are in a module of their own, so that nobody who builds hotsku gets them.
+func TestPeersStayInTheirModule(t *testing.T) {
+	for _, path := range strings.Fields(goList(t, "-test", "-deps", "-f", "{{.ImportPath}}", "./...")) {
+		if strings.HasPrefix(path, "github.com/go-redsync/") || strings.HasPrefix(path, "github.com/bsm/") {
+			t.Errorf("hotsku depends on %s", path)
+		}
+	}
+	allowed := []string{"strategies", "target/stack/stacktest"}
+	imports := strings.Fields(goList(t, "-C", "bench/peers", "-f", `{{join .Imports " "}} {{join .TestImports " "}} {{join .XTestImports " "}}`, "./..."))
+	for _, path := range imports {
+		if imported, ours := strings.CutPrefix(path, module); ours && !slices.Contains(allowed, imported) {
+			t.Errorf("bench/peers imports %s", imported)
+		}
+	}
+	if !slices.Contains(imports, module+"strategies") {
+		t.Errorf("bench/peers does not measure hotsku: it imports %q", imports)
+	}
+}
+
+// goList returns what go list prints.
+func goList(t *testing.T, args ...string) string {
+	t.Helper()
+	listed, err := exec.CommandContext(t.Context(), "go", append([]string{"list"}, args...)...).Output()
 	if err != nil {
+		var failed *exec.ExitError
+		if errors.As(err, &failed) {
+			t.Fatalf("go list: %v: %s", err, failed.Stderr)
+		}
 		t.Fatalf("go list: %v", err)
 	}
+	return string(listed)
+}
+
+func TestImportsFollowTheStructure(t *testing.T) {
 	seen := map[string]bool{}
-	for line := range strings.Lines(string(listed)) {
+	for line := range strings.Lines(goList(t, "-f", `{{.ImportPath}} {{join .Imports " "}}`, "./...")) {
 		fields := strings.Fields(line)
 		name, ours := strings.CutPrefix(fields[0], module)
 		if !ours {

@@ -55,8 +55,8 @@ func newWorld(t testing.TB, stock int) world {
 	}
 	w := world{sku: fmt.Sprintf("test-%d", time.Now().UnixNano()), Env: strategies.Env{
 		DB: db, Redis: client, Nodes: nodes, Prefix: s.KeyPrefix(), Replica: "test",
-		// However slow the machine, every order gets its turn.
-		Lease: strategies.LeaseSettings{TTL: time.Minute, Wait: time.Minute, Retry: 2 * time.Millisecond},
+		// However slow the machine, every order gets its turn, also after a release that failed.
+		Lease: strategies.LeaseSettings{TTL: 15 * time.Second, Wait: time.Minute, Retry: 2 * time.Millisecond},
 		Log:   slog.New(slog.DiscardHandler),
 	}}
 	w.exec(t, `INSERT INTO inventory (sku, stock) VALUES (?, ?)`, w.sku, stock)

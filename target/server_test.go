@@ -46,7 +46,7 @@ func config(t testing.TB, strategy string) target.Config {
 	return target.Config{
 		RedisNodes: nodes,
 		Replica:    "one", Strategy: strategy, Timeout: patience,
-		Lease: strategies.LeaseSettings{TTL: patience, Wait: patience, Retry: 4 * time.Millisecond},
+		Lease: strategies.LeaseSettings{TTL: patience / 4, Wait: patience, Retry: 4 * time.Millisecond},
 		DSN:   s.DSN(), DBConnections: 16, RedisURL: s.Redis().URL() + "?read_timeout=1m", RedisPrefix: s.KeyPrefix(), RedisConnections: 32,
 		AdminToken: token, Record: true, Trace: true, Log: slog.New(slog.DiscardHandler),
 	}

@@ -45,7 +45,7 @@ exploratory: true
 strategies: [%s]
 scenarios:
   - {name: calm, duration: 1s, stock: 60, rate: 200, quantity: 3, warm_up: 100ms, timeout: 60s,
-     lease: {ttl: 60s, wait: 55s, retry: 4ms}, gates: {lag_p99: 60s, cpu: 1}}
+     lease: {ttl: 15s, wait: 55s, retry: 4ms}, gates: {lag_p99: 60s, cpu: 1}}
 `, blocks, strategies)
 	file := filepath.Join(t.TempDir(), "plan.yaml")
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
