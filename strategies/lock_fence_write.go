@@ -12,7 +12,7 @@ func init() {
 		Name:   "lock-fence-write",
 		Doc:    "a lease with a fencing token that is checked on the write of a read and write-back alone",
 		Redis:  true,
-		Breaks: []string{"slow-holder"},
+		Breaks: []string{"slow-holder", "frozen-replica"},
 		New: func(e Env) (Strategy, error) {
 			return lockFenceWrite{e}, e.Lease.Validate()
 		},
@@ -28,7 +28,8 @@ func init() {
 // Guarantee: no write of a holder lands after that of a newer one.
 //
 // What breaks it: a late write that is not yet late. Holder 33 reads 10 and overruns its lease; holder 34 reads 10; 33 writes
-// 9, accepted, for nothing newer has been written; 34 writes 9, accepted. Two sales, one unit less.
+// 9, accepted, for nothing newer has been written; 34 writes 9, accepted. Two sales, one unit less. A holder that is frozen
+// between its write and its COMMIT does the same to whoever has read meanwhile.
 //
 // Cost: that of lock-fence.
 //
