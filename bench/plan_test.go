@@ -85,6 +85,9 @@ func TestBlocksAreCompleteAndShareTheirSeeds(t *testing.T) {
 	if seeds[place{1, "calm"}] == seeds[place{2, "calm"}] {
 		t.Error("two blocks have the same arrivals")
 	}
+	if seeds[place{1, "calm"}] == seeds[place{1, "sustain"}] {
+		t.Error("two scenarios have the same arrivals")
+	}
 }
 
 func TestAScenarioThatIsRunAloneMeetsTheSameArrivals(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/hotsku/hotsku/results"
 )
@@ -303,5 +304,22 @@ func TestServersThatAreAlikeAreDescribedOnce(t *testing.T) {
 	}
 	if strings.Join(names, "\n") != strings.Join(want, "\n") {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(names, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+func TestStallsAreDisclosedByTheirKind(t *testing.T) {
+	stall := func(kind results.StallKind, before string, least time.Duration) *results.Stall {
+		return &results.Stall{Kind: kind, Before: before, Least: results.Duration(least), For: results.Duration(600 * time.Millisecond), Probability: .03}
+	}
+	for want, s := range map[string]*results.Stall{
+		"none": nil,
+		`600 ms before "update inventory", for 3 % of the orders`:                                  stall("", "update inventory", 0),
+		`60 ms to 600 ms before "update inventory" or "delete units", for 3 % of the orders`:       stall(results.StallOrder, "update inventory, delete units", 60*time.Millisecond),
+		`the whole replica, for 600 ms before "commit", at 3 % of the orders`:                      stall(results.StallReplica, "commit", 0),
+		`Redis loses its memory and the order stalls 600 ms before "commit", at 3 % of the orders`: stall(results.StallMemory, "commit", 0),
+	} {
+		if got := stallText(s); got != want {
+			t.Errorf("%s\nwant %s", got, want)
+		}
 	}
 }

@@ -22,8 +22,8 @@ func freeze(length time.Duration) (stood time.Duration, err error) {
 	cmd := exec.Command("/bin/sh", "-c", freezer, "freezer",
 		strconv.Itoa(os.Getpid()), strconv.FormatFloat(length.Seconds(), 'f', -1, 64))
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH")} // and none of the secrets
-	from := time.Now()                              // the process may stand still before Start has returned
-	if err := cmd.Start(); err != nil {
+	from := time.Now()
+	if err := cmd.Start(); err != nil { // the process may stand still before Start has returned
 		return 0, fmt.Errorf("freeze: %w", err)
 	}
 	ended := make(chan error, 1)
