@@ -96,8 +96,13 @@ func (p *process) before(step string) {
 func (p *process) wantEvents(t testing.TB, want ...strategies.EventKind) {
 	t.Helper()
 	for _, kind := range want {
-		if got := <-p.events; got != kind {
-			t.Errorf("it told %s, want %s", got, kind)
+		select {
+		case got := <-p.events:
+			if got != kind {
+				t.Errorf("it told %s, want %s", got, kind)
+			}
+		case <-time.After(time.Minute):
+			t.Fatalf("it told nothing, want %s", kind)
 		}
 	}
 }
@@ -821,7 +826,9 @@ func TestTheFirstOrderInLineWakesTheLeader(t *testing.T) {
 	p := w.process(t, nil)
 	first := p.send(t, w.order(0, 1))
 	second := p.send(t, w.order(1, 1))
-	if m, err := wake.ReceiveMessage(t.Context()); err != nil || m.Payload != "leader-1" {
+	limited, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if m, err := wake.ReceiveMessage(limited); err != nil || m.Payload != "leader-1" {
 		t.Errorf("%v, %v, want a message to the leader", m, err)
 	}
 	w.leads(t, "")
