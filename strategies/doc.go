@@ -2,9 +2,26 @@
 //
 // A strategy decides how the stock is guarded and nothing else. Its file shows every statement and every command that
 // touches the stock, and the doc comment of its type says how it works, what it guarantees, what breaks it, what it costs,
-// when to pick it and who is known to use it; [Describe] returns that comment part by part. The package imports nothing of
-// hotsku, so that a strategy can be read, and copied, alone. An order is for one SKU: several SKUs in one order are out of
-// scope.
+// when to pick it and who is known to use it; [Describe] returns that comment part by part. An order is for one SKU: several
+// SKUs in one order are out of scope.
+//
+// The package imports nothing of hotsku, so that it can be copied without the rest. What a strategy shares with others goes
+// along with its file: strategy.go and sale.go with all of them, turn.go with those that wait, lease.go and its scripts with
+// the leases, fair_line.go with fair-lock-fence, queue_stream.go and mailbox.go with queue, line.go with batch, loading.go with
+// the counters in Redis. None of these holds SQL that takes from the stock; refusal in sale.go reads it, to tell why an UPDATE
+// touched no row.
+//
+// # What the clients must be set to
+//
+// The strategies rely on settings of the clients that they are given:
+//
+//   - The Redis client must not repeat commands by itself (go-redis: MaxRetries -1). A repeated SET NX meets its own lease
+//     and takes it for another's, a repeated decrement counts twice.
+//   - It must heed the context (ContextTimeoutEnabled), and have short timeouts: a checkout has to fail closed quickly.
+//   - The database driver must report changed rows, not matched ones (clientFoundRows=false), which is its default.
+//   - innodb_lock_wait_timeout should be a few seconds: the wait limit of a strategy is looked at between tries, and the
+//     server's default lets one try wait for 50 s.
+//   - skip-locked and buckets use READ COMMITTED, which a server with binlog_format=STATEMENT refuses.
 //
 // # In which order to read
 //

@@ -13,6 +13,7 @@ func init() {
 		Doc:   "as lock-fence, but the lease is handed to the longest waiter, who is woken instead of polling",
 		Safe:  true,
 		Redis: true,
+		Lease: true,
 		New: func(e Env) (Strategy, error) {
 			return fairLockFence{newFairLine(e)}, e.Lease.Validate()
 		},

@@ -128,7 +128,8 @@ func (e Env) acquireFenced(ctx context.Context, sku string) (lease, error) {
 }
 
 // wait calls try until it succeeds. A try that fails with [redis.Nil] found the lease taken; any other error means that
-// Redis is of no use, and the order is refused rather than sold without a lease.
+// Redis is of no use, and the order is refused rather than sold without a lease. If the lease was granted and only the answer
+// lost, it stands in everybody's way until it expires: asking once more would cost the order the time to fail closed.
 func (e Env) wait(ctx context.Context, sku string, try func(*lease) error) (lease, error) {
 	l := lease{redis: e.Redis, key: e.leaseKey(sku), owner: rand.Text(), sku: sku}
 	for turn := e.newTurn(); ; {

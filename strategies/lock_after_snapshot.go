@@ -12,6 +12,7 @@ func init() {
 		Name:   "lock-after-snapshot",
 		Doc:    "lock-only, but the transaction has read something before the lease is taken",
 		Redis:  true,
+		Lease:  true,
 		Breaks: []string{EveryScenario},
 		New: func(e Env) (Strategy, error) {
 			return lockAfterSnapshot{e}, e.Lease.Validate()

@@ -12,6 +12,7 @@ func init() {
 		Name:   "lock-before-commit",
 		Doc:    "lock-only, but the lease is released before COMMIT",
 		Redis:  true,
+		Lease:  true,
 		Breaks: []string{EveryScenario},
 		New: func(e Env) (Strategy, error) {
 			return lockBeforeCommit{e}, e.Lease.Validate()

@@ -12,6 +12,7 @@ func init() {
 		Doc:   "a Redis lease to calm contention, a conditional UPDATE to be right, no fence",
 		Safe:  true,
 		Redis: true,
+		Lease: true,
 		New: func(e Env) (Strategy, error) {
 			return lockConditional{e}, e.Lease.Validate()
 		},

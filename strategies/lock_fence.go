@@ -12,6 +12,7 @@ func init() {
 		Doc:   "a Redis lease with a fencing token, and a conditional UPDATE that refuses late holders",
 		Safe:  true,
 		Redis: true,
+		Lease: true,
 		New: func(e Env) (Strategy, error) {
 			return lockFence{e}, e.Lease.Validate()
 		},

@@ -13,6 +13,7 @@ func init() {
 		Doc:   "a lease with a fencing token that is registered in the database before the read; then read and write-back",
 		Safe:  true,
 		Redis: true,
+		Lease: true,
 		New: func(e Env) (Strategy, error) {
 			return lockFenceRegister{e}, e.Lease.Validate()
 		},

@@ -12,6 +12,7 @@ func init() {
 		Name:   "lock-fence-write",
 		Doc:    "a lease with a fencing token that is checked on the write of a read and write-back alone",
 		Redis:  true,
+		Lease:  true,
 		Breaks: []string{"slow-holder", "frozen-replica"},
 		New: func(e Env) (Strategy, error) {
 			return lockFenceWrite{e}, e.Lease.Validate()

@@ -12,6 +12,7 @@ func init() {
 		Name:   "lock-only",
 		Doc:    "a Redis lease (SET NX PX, compare-and-delete) around a read and a write-back",
 		Redis:  true,
+		Lease:  true,
 		Breaks: []string{"stalled-holder", "slow-holder", "frozen-replica", "lost-memory"},
 		New: func(e Env) (Strategy, error) {
 			return lockOnly{e}, e.Lease.Validate()

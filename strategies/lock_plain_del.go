@@ -12,6 +12,7 @@ func init() {
 		Name:   "lock-plain-del",
 		Doc:    "lock-only, but the lease is released by a plain DEL",
 		Redis:  true,
+		Lease:  true,
 		Breaks: []string{"stalled-holder", "slow-holder", "frozen-replica", "lost-memory"},
 		New: func(e Env) (Strategy, error) {
 			return lockPlainDel{e}, e.Lease.Validate()

@@ -12,6 +12,7 @@ func init() {
 		Name:   "lock-renewed",
 		Doc:    "lock-only with a watchdog that renews the lease while the work goes on",
 		Redis:  true,
+		Lease:  true,
 		Breaks: []string{"frozen-replica", "lost-memory"},
 		New: func(e Env) (Strategy, error) {
 			return lockRenewed{e}, e.Lease.Validate()

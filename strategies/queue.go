@@ -9,6 +9,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 )
 
 func init() {
@@ -36,8 +38,9 @@ func init() {
 // asks for more than is left is refused, and a smaller one behind it is sold if it fits. What is told to an order as surely
 // not sold is told by the leader, or by the order itself once it has taken its entry back before any leader read it.
 //
-// What breaks it: nothing breaks the stock. An order whose leader dies with it in hand may end as unknown, or as a
-// duplicate of its own sale, and then the ledger tells. A failover of Redis that forgets what a leader read, but not the
+// What breaks it: nothing breaks the stock. An order whose leader dies with it in hand, or whose COMMIT was not answered, may
+// end as unknown, or as a duplicate of its own sale, and then the ledger tells. A row that the database refuses, such as a
+// name too long, refuses its whole batch. A failover of Redis that forgets what a leader read, but not the
 // entry, can make an order believe that it took back what is being sold. Without Redis nothing is sold.
 //
 // Cost: three round trips to Redis on the way of an order, and a wait for the batch ahead of it; for that the row is
@@ -114,6 +117,7 @@ func (s *queue) leave(ctx context.Context, w *waiter) (Receipt, error) {
 		if err := s.withdraw(ctx, w); err != nil {
 			return Receipt{}, err
 		}
+		s.want(w.order.SKU) // if its leader has died, this process may lead next, and tell
 		if text, ok := w.listen(ctx, over); ok {
 			return readReply(text)
 		}
@@ -205,8 +209,12 @@ func (s *queue) lead(ctx context.Context, sku string) bool {
 	var err error
 	l.token, err = acquireScript.Run(ctx, s.Redis, []string{l.key, s.fenceKey(sku)},
 		l.owner, s.Lease.TTL.Milliseconds(), fenceLife.Milliseconds()).Int64()
+	if errors.Is(err, redis.Nil) {
+		s.note(sku, nil) // another leads, and can do what this process could not
+		return false
+	}
 	if err != nil {
-		return false // another leads, or Redis is gone, which the orders notice themselves
+		return false // Redis is gone, which the orders notice themselves
 	}
 	defer s.release(ctx, l)
 	err = s.register(ctx, l)

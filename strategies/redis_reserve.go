@@ -32,7 +32,7 @@ func init() {
 // floor that sales lower, so that orders for more than that are sold out without asking again.
 //
 // Guarantee: Never more than the stock is sold, by the condition in the UPDATE alone. Nobody is told sold out unless the
-// database had fewer units committed than the order wants, within the last second. No unit is stranded: one that Redis
+// database had fewer units committed than the order wants, within the last two seconds. No unit is stranded: one that Redis
 // lost track of is found by the next order that has too few, a second later at most, or a TTL after it was reserved.
 //
 // What breaks it: Nothing known. While reservations of processes that died are younger than the TTL, the last units are

@@ -21,7 +21,7 @@ func init() {
 		Breaks: []string{"stalled-holder", "slow-holder", "frozen-replica"},
 		New: func(e Env) (Strategy, error) {
 			if len(e.Nodes) < 3 {
-				return nil, fmt.Errorf("redlock wants 5 independent Redis processes, not %d", len(e.Nodes))
+				return nil, fmt.Errorf("redlock wants at least 3 independent Redis processes, not %d", len(e.Nodes))
 			}
 			return redlock{e}, e.Lease.Validate()
 		},
@@ -35,13 +35,15 @@ func init() {
 // the TTL, less the time that asking took, less 1 % and 2 ms for clocks that drift. Then read, write-back and COMMIT, and a
 // compare-and-delete on all five.
 //
-// Guarantee: while at least three processes keep their memory and clocks run alike, no two holders within the lease's life.
-// After it, none.
+// Guarantee: while the processes that granted it keep their memory and clocks run alike, no two holders within the lease's
+// life. After it, none.
 //
-// What breaks it: all that breaks lock-only by time: a holder that stalls, a process that is frozen. A single Redis that loses
-// its memory does not; three do, and one does if a holder had only three.
+// What breaks it: all that breaks lock-only by time: a holder that stalls, a process that is frozen. Of a lease that five have
+// granted, two may lose their memory; of one that three have granted, none. The scenario lost-memory strikes a Redis that is
+// none of the five, so that it says nothing of redlock.
 //
-// Cost: five commands to take and five to release, and five servers to run.
+// Cost: five commands to take and five to release, for every try that is refused, too, and five servers to run. A try takes as
+// long as the slowest of the five, so that one that hangs delays all.
 //
 // Pick it when losing Redis must not stop the work, and a lease that ended unnoticed costs effort only. For correctness it
 // needs a fence as any lease does, and has no counter to draw it from.

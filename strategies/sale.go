@@ -36,14 +36,21 @@ func inTx(ctx context.Context, db beginner, options *sql.TxOptions, work func(*s
 		return notSold(ctx, fmt.Errorf("begin: %w", err))
 	}
 	if err := work(tx); err != nil {
-		// A rollback can only fail if the connection is lost, and then the server rolls back by itself.
-		if lost := tx.Rollback(); lost != nil && !errors.Is(lost, sql.ErrTxDone) {
-			err = errors.Join(err, fmt.Errorf("rollback: %w", lost))
-		}
-		return notSold(ctx, err)
+		return notSold(ctx, errors.Join(err, rollback(tx)))
+	}
+	if cause := context.Cause(ctx); cause != nil { // the work had no statement left that would have noticed
+		return notSold(ctx, errors.Join(cause, rollback(tx)))
 	}
 	if err := tx.Commit(); err != nil {
 		return fmt.Errorf("the outcome is unknown: commit: %w", err)
+	}
+	return nil
+}
+
+// rollback ends a transaction. It can only fail if the connection is lost, and then the server rolls back by itself.
+func rollback(tx *sql.Tx) error {
+	if lost := tx.Rollback(); lost != nil && !errors.Is(lost, sql.ErrTxDone) {
+		return fmt.Errorf("rollback: %w", lost)
 	}
 	return nil
 }

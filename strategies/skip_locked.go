@@ -148,7 +148,7 @@ type unsold struct {
 }
 
 // look reads what is committed, in one statement and without a lock. It fails with [ErrSoldOut] if that is less than the
-// order wants: then it is so for good, for what is committed only becomes less.
+// order wants: then it is so for good, for what is committed only becomes less, unless units are added.
 func (s skipLocked) look(ctx context.Context, o Order) (seen unsold, err error) {
 	err = s.DB.QueryRowContext(ctx, `
 		SELECT stock, sold, shelf

@@ -14,8 +14,9 @@ import (
 // Its methods may be called from many goroutines.
 type Strategy interface {
 	// Checkout sells o.Quantity units of o.SKU to o, or nothing. A nil error means sold and committed.
-	// The errors that this package declares mean surely not sold. After any other error the outcome is
-	// unknown: only the ledger can tell.
+	// The errors that this package declares mean that it is surely not sold, but for ErrDuplicate: then the
+	// ledger has an order with the key, which may be the very one that an earlier try, or an unanswered COMMIT
+	// of this one, has made. After any other error the outcome is unknown: only the ledger can tell.
 	Checkout(ctx context.Context, o Order) (Receipt, error)
 }
 
@@ -35,7 +36,7 @@ type Receipt struct {
 	Created  time.Time // the replica's clock, in whole microseconds, as it stands in the order's row
 }
 
-// The errors after which the order is surely not sold. Match them with [errors.Is]: they come wrapped.
+// The errors of a checkout whose outcome is known. Match them with [errors.Is]: they come wrapped.
 var (
 	ErrSoldOut     = errors.New("strategies: sold out")                   // fewer units are left than the order asks for
 	ErrUnknownSKU  = errors.New("strategies: no such SKU")                // it has no inventory row
@@ -117,6 +118,7 @@ type Info struct {
 	Doc   string // one line
 	Safe  bool   // claims never to oversell, whatever fault strikes
 	Redis bool   // sells nothing while Redis is gone
+	Lease bool   // takes the SKU's lease, which PHP can share; see [LeaseSettings]
 	Nodes int    // how many independent Redis processes it wants; 0 for none besides Env.Redis
 	// Unordered says that units are not sold one behind the other, so that a receipt has no position.
 	Unordered bool

@@ -54,8 +54,15 @@ type serveCommand struct {
 
 // Run serves until it is interrupted.
 func (c serveCommand) Run(ctx context.Context, to stream) error {
-	if _, err := strategies.Get(c.Strategy); err != nil {
+	info, err := strategies.Get(c.Strategy)
+	if err != nil {
 		return usage(err)
+	}
+	if c.LeaseLaravel != "" && !info.Lease {
+		return usage(fmt.Errorf("--lease-laravel: the strategy %s does not take the lease that PHP would share", info.Name))
+	}
+	if c.StallBefore == "" && (c.StallFor != 0 || c.StallProbability != 0) {
+		return usage(errors.New("--stall-for and --stall-probability: say before which step, by --stall-before"))
 	}
 	if c.MySQLDSN == "" {
 		return usage(fmt.Errorf("give the database by --mysql-dsn or $HOTSKU_MYSQL_DSN"))
