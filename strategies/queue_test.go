@@ -888,3 +888,31 @@ func BenchmarkQueueTakeOver(b *testing.B) {
 	}
 	b.ReportMetric(float64(took.Nanoseconds())/float64(b.N), "takeover-ns")
 }
+
+// An order that a leader has read waits for longer than its consumer lives on; when that leader has died, somebody must lead
+// all the same, and tell it.
+func TestAnOrderThatGivesUpStillGetsALeader(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 10)
+	w.Lease.TTL, w.Lease.Wait = 10*time.Second, 5*time.Second
+	w.leads(t, "another")
+	p := w.process(t, nil)
+	waiting := p.send(t, w.order(0, 1))
+	entries, err := w.Redis.XRange(t.Context(), w.line(), "-", "+").Result()
+	if err != nil || len(entries) != 1 {
+		t.Fatalf("%d entries in line: %v", len(entries), err)
+	}
+	// The other leader was handed the order and died. Its lease ends when the wait limit and the consumer's life are over.
+	pipe := w.Redis.TxPipeline()
+	pipe.Set(t.Context(), w.Prefix+"queue-mark:{"+w.sku+"}", entries[0].ID, time.Hour)
+	pipe.PExpire(t.Context(), w.Prefix+"leader:{"+w.sku+"}", 7*time.Second)
+	if _, err := pipe.Exec(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if r := <-waiting; !errors.Is(r.err, strategies.ErrContended) {
+		t.Errorf("%+v, want %v from the next leader", r, strategies.ErrContended)
+	}
+	if n := w.inLine(t); n != 0 {
+		t.Errorf("%d orders are left in line", n)
+	}
+}
