@@ -1,6 +1,7 @@
 package strategies_test
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"database/sql/driver"
@@ -717,7 +718,9 @@ func TestALeaderWhoseLineAndGenerationAreForgottenSellsOnceAndHeals(t *testing.T
 // wire is a proxy before Redis that can fail.
 type wire struct {
 	listener net.Listener
-	mute     atomic.Bool // what Redis answers is lost
+	last     atomic.Value  // a string: once a request with it has come, what Redis answers is lost
+	mute     atomic.Bool   // what Redis answers is lost
+	sent     chan struct{} // closed when the last request has been passed on
 
 	mu    sync.Mutex
 	conns []net.Conn
@@ -729,7 +732,7 @@ func newWire(t *testing.T, to string) *wire {
 	if err != nil {
 		t.Fatal(err)
 	}
-	v := &wire{listener: listener}
+	v := &wire{listener: listener, sent: make(chan struct{})}
 	go func() {
 		for {
 			near, err := listener.Accept()
@@ -744,12 +747,24 @@ func newWire(t *testing.T, to string) *wire {
 			v.mu.Lock()
 			v.conns = append(v.conns, near, far)
 			v.mu.Unlock()
-			go func() { _, _ = io.Copy(far, near) }()
+			go func() { _, _ = io.Copy(v.requests(far), near) }()
 			go func() { _, _ = io.Copy(v.answers(near), far) }()
 		}
 	}()
 	t.Cleanup(v.cut)
 	return v
+}
+
+// requests is a writer to far that knows the last request.
+func (v *wire) requests(far net.Conn) io.Writer {
+	return writer(func(b []byte) (int, error) {
+		last, set := v.last.Load().(string)
+		if !set || !bytes.Contains(b, []byte(last)) || !v.mute.CompareAndSwap(false, true) {
+			return far.Write(b)
+		}
+		defer close(v.sent)
+		return far.Write(b)
+	})
 }
 
 // answers is a writer to near that loses everything while the wire is mute.
@@ -814,12 +829,14 @@ func TestAnOrderThatMayBeInLineIsUnknown(t *testing.T) {
 	leader := w.process(t, nil)
 	leader.sell(t, w.order(0, 1))
 	p, wire := w.wired(t, nil)
-	p.sell(t, w.order(1, 1)) // its connections are made
-	p.on = map[string]func(){"enqueue": func() { wire.mute.Store(true) }}
+	p.sell(t, w.order(1, 1))
+	wire.last.Store(w.order(2, 1).Key)
 	_, err := p.Checkout(t.Context(), w.order(2, 1))
 	wantUnknown(t, err)
+	<-wire.sent
 	leader.sell(t, w.order(3, 1))
-	w.wantLedger(t, 4, 6) // the unknown one, too
+	leader.sell(t, w.order(4, 1)) // it is behind the unknown one, wherever that has come to stand
+	w.wantLedger(t, 5, 5)
 }
 
 // A lone order must not wait until the leader looks by itself.
