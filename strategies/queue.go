@@ -182,10 +182,14 @@ func (s *queue) lead(ctx context.Context, sku string) bool {
 	var err error
 	l.token, err = acquireScript.Run(ctx, s.Redis, []string{l.key, s.fenceKey(sku)},
 		l.owner, s.Lease.TTL.Milliseconds(), fenceLife.Milliseconds()).Int64()
-	if err != nil {
+	if err != nil && notExecuted(err) {
 		return false // another leads, or Redis is gone, which the orders notice themselves
 	}
-	defer s.release(ctx, l)
+	defer s.release(ctx, l) // after an error, too: only the answer may be lost
+	if err != nil {
+		s.Log.WarnContext(ctx, "the leadership cannot be asked for", "sku", sku, "error", err)
+		return false
+	}
 	if err := s.register(ctx, l); err != nil {
 		s.raiseFence(ctx, sku, err)
 		s.Log.WarnContext(ctx, "the leadership cannot be had", "sku", sku, "generation", l.token, "error", err)
@@ -222,15 +226,18 @@ func (s *queue) register(ctx context.Context, l lease) error {
 // more, or of no use.
 func (s *queue) sellNext(ctx context.Context, l lease, wake <-chan string) bool {
 	batch, err := s.take(ctx, l)
-	if err != nil {
+	if errors.Is(err, errLeaseLost) {
+		s.tell(ctx, l.sku, LeaseLost)
 		return false
 	}
+	if err != nil { // the next look tells whether it still leads
+		s.Log.WarnContext(ctx, "the line was not read", "sku", l.sku, "error", err)
+		rest(ctx, nil, s.poll())
+		return !s.idle(l.sku)
+	}
 	if len(batch) == 0 {
-		if s.idle(l.sku) {
-			return false
-		}
 		rest(ctx, wake, min(leaderNap, s.Lease.TTL/3))
-		return true
+		return !s.idle(l.sku)
 	}
 	s.want(l.sku)
 	err = s.sell(ctx, l, batch)
