@@ -213,10 +213,14 @@ func (s *queue) lead(ctx context.Context, sku string) bool {
 		s.note(sku, nil) // another leads, and can do what this process could not
 		return false
 	}
-	if err != nil {
+	if err != nil && notExecuted(err) {
 		return false // Redis is gone, which the orders notice themselves
 	}
-	defer s.release(ctx, l)
+	defer s.release(ctx, l) // after an error, too: only the answer may be lost
+	if err != nil {
+		s.Log.WarnContext(ctx, "the leadership cannot be asked for", "sku", sku, "error", err)
+		return false
+	}
 	err = s.register(ctx, l)
 	s.note(sku, err)
 	if err != nil {
@@ -255,15 +259,18 @@ func (s *queue) register(ctx context.Context, l lease) error {
 // more, or of no use.
 func (s *queue) sellNext(ctx context.Context, l lease, wake <-chan string) bool {
 	batch, err := s.take(ctx, l)
-	if err != nil {
+	if errors.Is(err, errLeaseLost) {
+		s.tell(ctx, l.sku, LeaseLost)
 		return false
 	}
+	if err != nil { // the next look tells whether it still leads
+		s.Log.WarnContext(ctx, "the line was not read", "sku", l.sku, "error", err)
+		rest(ctx, nil, s.poll())
+		return !s.idle(l.sku)
+	}
 	if len(batch) == 0 {
-		if s.idle(l.sku) {
-			return false
-		}
 		rest(ctx, wake, min(leaderNap, s.Lease.TTL/3))
-		return true
+		return !s.idle(l.sku)
 	}
 	s.want(l.sku)
 	err = s.sell(ctx, l, batch)

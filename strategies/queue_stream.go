@@ -189,7 +189,7 @@ func (s *queue) enqueue(ctx context.Context, w *waiter) error {
 	return fmt.Errorf("the outcome is unknown: put the order in line: %w", err)
 }
 
-// notExecuted reports whether a command that failed surely did nothing: there was no connection, or Redis refused it.
+// notExecuted reports whether a command that failed surely did nothing: there was no connection, or Redis said no.
 func notExecuted(err error) bool {
 	var dial *net.OpError
 	var refused redis.Error
@@ -230,16 +230,15 @@ type entry struct {
 	err     error // nil for a sale
 }
 
-// take hands over the orders that are first in line. An error means that the leader is none any more, or cannot know.
+// take hands over the orders that are first in line. Its error is [errLeaseLost] if the leader is none any more.
 func (s *queue) take(ctx context.Context, l lease) ([]*entry, error) {
 	answer, err := takeScript.Run(ctx, s.Redis, s.lineKeys(l.sku),
 		l.owner, s.Lease.TTL.Milliseconds(), batchSize, lineLife.Milliseconds()).Slice()
 	if errors.Is(err, redis.Nil) {
-		s.tell(ctx, l.sku, LeaseLost)
 		return nil, errLeaseLost
 	}
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("read the line: %w", err)
 	}
 	if len(answer) != 3 {
 		return nil, fmt.Errorf("read the line: Redis says %v", answer)
@@ -253,7 +252,7 @@ func (s *queue) take(ctx context.Context, l lease) ([]*entry, error) {
 		if err != nil { // nobody can be told
 			s.Log.WarnContext(ctx, "an entry of the line cannot be read and is dropped", "sku", l.sku, "entry", e.id, "error", err)
 			if err := s.Redis.XDel(ctx, s.lineKeys(l.sku)[0], e.id).Err(); err != nil {
-				return nil, err
+				return nil, fmt.Errorf("drop an entry: %w", err)
 			}
 			continue
 		}

@@ -1,6 +1,7 @@
 package strategies_test
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"database/sql/driver"
@@ -36,17 +37,26 @@ type process struct {
 // process starts a queue in the world.
 func (w world) process(t testing.TB, on map[string]func()) *process {
 	t.Helper()
-	p := w.prepare(t, stacktest.Start(t).Redis().URL(), on)
+	p := w.prepare(t, on)
 	p.start(t)
 	return p
 }
 
-func (w world) prepare(t testing.TB, url string, on map[string]func()) *process {
+// prepare makes all of a process but the strategy. Its commands to Redis have all the time in the world, so that a test on a
+// slow machine shows what it is about.
+func (w world) prepare(t testing.TB, on map[string]func()) *process {
 	t.Helper()
-	client, err := target.OpenRedis(url, 64, nil)
+	options, err := redis.ParseURL(stacktest.Start(t).Redis().URL())
 	if err != nil {
 		t.Fatal(err)
 	}
+	options.MaxRetries, options.PoolSize = -1, 64
+	options.ReadTimeout, options.WriteTimeout, options.PoolTimeout = time.Minute, time.Minute, time.Minute
+	return w.prepareWith(t, redis.NewClient(options), on)
+}
+
+func (w world) prepareWith(t testing.TB, client *redis.Client, on map[string]func()) *process {
+	t.Helper()
 	p := &process{world: w, on: on, queued: make(chan struct{}, 1000), events: make(chan strategies.EventKind, 1000)}
 	client.AddHook(p)
 	p.Redis = client
@@ -376,6 +386,26 @@ func TestALeaderThatTheDatabaseHasReplacedStepsDown(t *testing.T) {
 	p.wantEvents(t, strategies.TookOver, strategies.LeaseLost, strategies.FenceRaised, strategies.TookOver)
 }
 
+// A leader that gave up at the first error could not give its lease back either, and nobody would sell until that ends.
+func TestALeaderWhoseCommandsFailForAMomentLeadsOn(t *testing.T) {
+	w := newWorld(t, 10)
+	failed := make(chan struct{})
+	var takes atomic.Int64
+	var p *process
+	p = w.process(t, map[string]func(){"take": func() {
+		p.dead.Store(takes.Add(1) == 3)
+		if p.dead.Load() {
+			close(failed)
+		}
+	}})
+	p.sell(t, w.order(0, 1))
+	<-failed
+	other := w.process(t, nil) // whose order is not lost on the way
+	if r := other.sell(t, w.order(1, 1)); r.Fence != 1 {
+		t.Errorf("%+v, want the generation 1", r)
+	}
+}
+
 func TestALeaderThatSellsKeepsItsLease(t *testing.T) {
 	w := newWorld(t, 10)
 	p := w.process(t, nil)
@@ -591,7 +621,7 @@ func TestALostAnswerToCommitIsLookedUp(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, 10)
-			p := w.prepare(t, stacktest.Start(t).Redis().URL(), nil)
+			p := w.prepare(t, nil)
 			var commits atomic.Int64
 			p.DB = unsureDatabase(t, func(tx driver.Tx) error {
 				if commits.Add(1) != 2 { // the first registers the generation
@@ -709,7 +739,9 @@ func TestALeaderWhoseLineAndGenerationAreForgottenSellsOnceAndHeals(t *testing.T
 // wire is a proxy before Redis that can fail.
 type wire struct {
 	listener net.Listener
-	mute     atomic.Bool // what Redis answers is lost
+	last     atomic.Value  // a string: once a request with it has come, what Redis answers is lost
+	mute     atomic.Bool   // what Redis answers is lost
+	sent     chan struct{} // closed when the last request has been passed on
 
 	mu    sync.Mutex
 	conns []net.Conn
@@ -721,7 +753,7 @@ func newWire(t *testing.T, to string) *wire {
 	if err != nil {
 		t.Fatal(err)
 	}
-	v := &wire{listener: listener}
+	v := &wire{listener: listener, sent: make(chan struct{})}
 	go func() {
 		for {
 			near, err := listener.Accept()
@@ -736,12 +768,24 @@ func newWire(t *testing.T, to string) *wire {
 			v.mu.Lock()
 			v.conns = append(v.conns, near, far)
 			v.mu.Unlock()
-			go func() { _, _ = io.Copy(far, near) }()
+			go func() { _, _ = io.Copy(v.requests(far), near) }()
 			go func() { _, _ = io.Copy(v.answers(near), far) }()
 		}
 	}()
 	t.Cleanup(v.cut)
 	return v
+}
+
+// requests is a writer to far that knows the last request.
+func (v *wire) requests(far net.Conn) io.Writer {
+	return writer(func(b []byte) (int, error) {
+		last, set := v.last.Load().(string)
+		if !set || !bytes.Contains(b, []byte(last)) || !v.mute.CompareAndSwap(false, true) {
+			return far.Write(b)
+		}
+		defer close(v.sent)
+		return far.Write(b)
+	})
 }
 
 // answers is a writer to near that loses everything while the wire is mute.
@@ -769,12 +813,16 @@ func (v *wire) cut() {
 }
 
 // wired starts a queue behind a wire that can fail.
-func (w world) wired(t *testing.T, on map[string]func()) (*process, *wire) {
+func (w world) wired(t *testing.T) (*process, *wire) {
 	t.Helper()
 	to := stacktest.Start(t).Redis()
 	v := newWire(t, to.Address)
 	to.Address = v.listener.Addr().String()
-	p := w.prepare(t, to.URL(), on)
+	client, err := target.OpenRedis(to.URL(), 64, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := w.prepareWith(t, client, nil)
 	p.start(t)
 	return p, v
 }
@@ -788,7 +836,7 @@ func TestWithoutRedisOrdersFailAndClaimOnlyWhatIsTrue(t *testing.T) {
 	leader := w.process(t, map[string]func(){"insert orders": stop})
 	lost := leader.send(t, w.order(0, 1))
 	<-reached
-	p, wire := w.wired(t, nil)
+	p, wire := w.wired(t)
 	waiting := p.send(t, w.order(1, 1))
 	wire.cut()
 	wantUnknown(t, (<-waiting).err)
@@ -805,13 +853,15 @@ func TestAnOrderThatMayBeInLineIsUnknown(t *testing.T) {
 	w := newWorld(t, 10)
 	leader := w.process(t, nil)
 	leader.sell(t, w.order(0, 1))
-	p, wire := w.wired(t, nil)
-	p.sell(t, w.order(1, 1)) // its connections are made
-	p.on = map[string]func(){"enqueue": func() { wire.mute.Store(true) }}
+	p, wire := w.wired(t)
+	p.sell(t, w.order(1, 1))
+	wire.last.Store(w.order(2, 1).Key)
 	_, err := p.Checkout(t.Context(), w.order(2, 1))
 	wantUnknown(t, err)
+	<-wire.sent
 	leader.sell(t, w.order(3, 1))
-	w.wantLedger(t, 4, 6) // the unknown one, too
+	leader.sell(t, w.order(4, 1)) // it is behind the unknown one, wherever that has come to stand
+	w.wantLedger(t, 5, 5)
 }
 
 // A lone order must not wait until the leader looks by itself.
