@@ -64,7 +64,7 @@ func newShop(b *testing.B, connections int) shop {
 	if err != nil {
 		b.Fatal(err)
 	}
-	client, err := target.OpenRedis(s.Redis().URL(), 128, nil)
+	client, err := target.OpenRedis(s.Redis().URL()+"?read_timeout=1m", 128, nil) // a hiccup of the machine fails nothing
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -73,7 +73,7 @@ func newShop(b *testing.B, connections int) shop {
 	for n := range 5 {
 		config := s.Redis()
 		config.DB = n + 1
-		node, err := target.OpenRedis(config.URL(), 128, nil)
+		node, err := target.OpenRedis(config.URL()+"?read_timeout=1m", 128, nil)
 		if err != nil {
 			b.Fatal(err)
 		}
