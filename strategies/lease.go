@@ -93,8 +93,9 @@ func script(step, source string) *redis.Script {
 // Scripts maps the SHA-1 digest of every Lua script to the name of the step that it is, for whoever watches the traffic.
 func Scripts() map[string]string { return maps.Clone(scripts) }
 
-// The time that a release may take. It runs after the request it belongs to, so it needs a limit of its own.
-const releaseTimeout = 250 * time.Millisecond
+// The time that a release may take. It runs after the request it belongs to, so it needs a limit of its own. Only tests
+// change it.
+var releaseTimeout = 250 * time.Millisecond
 
 // The time that an unused fence counter stays in Redis, so that counters do not pile up with every SKU ever sold.
 // A counter that is gone too early is raised again from the database; see raiseFence.

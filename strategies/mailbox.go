@@ -35,8 +35,8 @@ func (e Env) newMailbox() *mailbox {
 	}
 }
 
-// subscribeTimeout bounds the wait for Redis to confirm the subscription.
-const subscribeTimeout = 250 * time.Millisecond
+// subscribeTimeout bounds the wait for Redis to confirm the subscription. Only tests change it.
+var subscribeTimeout = 250 * time.Millisecond
 
 // open subscribes, unless that is done already. Its error matches [ErrUnavailable].
 func (m *mailbox) open(ctx context.Context) error {

@@ -36,21 +36,21 @@ type process struct {
 // process starts a queue in the world.
 func (w world) process(t testing.TB, on map[string]func()) *process {
 	t.Helper()
-	p := w.prepare(t, stacktest.Start(t).Redis().URL(), on)
+	p := w.prepare(t, stacktest.Start(t).Redis().URL()+patient, on)
 	p.start(t)
 	return p
 }
 
 func (w world) prepare(t testing.TB, url string, on map[string]func()) *process {
 	t.Helper()
-	client, err := target.OpenRedis(url, 64, nil)
+	client, err := target.OpenRedis(url, 64, nil) // a test that is no test of Redis's failure adds patient to the URL
 	if err != nil {
 		t.Fatal(err)
 	}
 	p := &process{world: w, on: on, queued: make(chan struct{}, 1000), events: make(chan strategies.EventKind, 1000)}
 	client.AddHook(p)
 	p.Redis = client
-	db, err := target.OpenDatabase(stacktest.Start(t).DSN(), 4, observer(p.before))
+	db, err := target.OpenDatabase(patientDSN(t), 4, observer(p.before))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -591,7 +591,7 @@ func TestALostAnswerToCommitIsLookedUp(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, 10)
-			p := w.prepare(t, stacktest.Start(t).Redis().URL(), nil)
+			p := w.prepare(t, stacktest.Start(t).Redis().URL()+patient, nil)
 			var commits atomic.Int64
 			p.DB = unsureDatabase(t, func(tx driver.Tx) error {
 				if commits.Add(1) != 2 { // the first registers the generation
@@ -616,7 +616,7 @@ var errLost = errors.New("the answer to COMMIT is lost")
 // unsureDatabase is a pool of its own, whose transactions are committed by commit.
 func unsureDatabase(t *testing.T, commit func(driver.Tx) error) *sql.DB {
 	t.Helper()
-	cfg, err := mysql.ParseDSN(stacktest.Start(t).DSN())
+	cfg, err := mysql.ParseDSN(patientDSN(t))
 	if err != nil {
 		t.Fatal(err)
 	}
