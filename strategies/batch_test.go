@@ -16,7 +16,6 @@ import (
 
 	"github.com/hotsku/hotsku/strategies"
 	"github.com/hotsku/hotsku/target"
-	"github.com/hotsku/hotsku/target/stack/stacktest"
 	"github.com/hotsku/hotsku/target/steps"
 )
 
@@ -54,7 +53,7 @@ func newStand(t *testing.T, stock, connections int) *stand {
 	t.Helper()
 	c := &stand{world: newWorld(t, stock), at: map[string]func(){}}
 	var err error
-	if c.pool, err = target.OpenDatabase(stacktest.Start(t).DSN(), connections, c); err != nil {
+	if c.pool, err = target.OpenDatabase(patientDSN(t), connections, c); err != nil {
 		t.Fatal(err)
 	}
 	own := c.world

@@ -32,15 +32,24 @@ type world struct {
 	unordered bool // the strategy under test gives no positions
 }
 
+// patient, behind the address of Redis, gives every command a minute: longer than the slowest machine needs.
+const patient = "?read_timeout=1m"
+
+// patientDSN is the database's address, by which a statement may take a minute, too, also one that waits for a row's lock.
+func patientDSN(t testing.TB) string {
+	t.Helper()
+	return stacktest.Start(t).DSN() + "&readTimeout=1m&innodb_lock_wait_timeout=60"
+}
+
 // newWorld puts stock units of a fresh SKU on sale.
 func newWorld(t testing.TB, stock int) world {
 	t.Helper()
 	s := stacktest.Start(t)
-	db, err := target.OpenDatabase(s.DSN(), 32, nil)
+	db, err := target.OpenDatabase(patientDSN(t), 32, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	client, err := target.OpenRedis(s.Redis().URL()+"?read_timeout=1m", 64, nil)
+	client, err := target.OpenRedis(s.Redis().URL()+patient, 64, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +77,7 @@ func nodesOf(t testing.TB, config stack.RedisConfig) (nodes []redis.UniversalCli
 	t.Helper()
 	for n := range 5 {
 		config.DB = n + 1
-		node, err := target.OpenRedis(config.URL()+"?read_timeout=1m", 64, nil)
+		node, err := target.OpenRedis(config.URL()+patient, 64, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

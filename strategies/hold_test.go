@@ -25,7 +25,7 @@ import (
 func (w world) watched(t *testing.T, connections int, do func(step string)) world {
 	t.Helper()
 	stack := stacktest.Start(t)
-	db, err := target.OpenDatabase(stack.DSN(), connections, observer(do))
+	db, err := target.OpenDatabase(patientDSN(t), connections, observer(do))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -175,7 +175,7 @@ func (w world) counter(t *testing.T, key string) (n int64, ok bool) {
 // losingCommits is the same world through a database that loses the reply to every COMMIT, after or before it took place.
 func (w world) losingCommits(t *testing.T, committed bool) world {
 	t.Helper()
-	cfg, err := mysql.ParseDSN(stacktest.Start(t).DSN())
+	cfg, err := mysql.ParseDSN(patientDSN(t))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -36,7 +36,7 @@ func (b before) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 // hooked returns a Redis client of its own with a hook.
 func hooked(t *testing.T, hook redis.Hook) redis.UniversalClient {
 	t.Helper()
-	client, err := target.OpenRedis(stacktest.Start(t).Redis().URL()+"?read_timeout=1m", 16, nil)
+	client, err := target.OpenRedis(stacktest.Start(t).Redis().URL()+patient, 16, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -60,7 +60,7 @@ func (w world) prepareWith(t testing.TB, client *redis.Client, on map[string]fun
 	p := &process{world: w, on: on, queued: make(chan struct{}, 1000), events: make(chan strategies.EventKind, 1000)}
 	client.AddHook(p)
 	p.Redis = client
-	db, err := target.OpenDatabase(stacktest.Start(t).DSN(), 4, observer(p.before))
+	db, err := target.OpenDatabase(patientDSN(t), 4, observer(p.before))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -646,7 +646,7 @@ var errLost = errors.New("the answer to COMMIT is lost")
 // unsureDatabase is a pool of its own, whose transactions are committed by commit.
 func unsureDatabase(t *testing.T, commit func(driver.Tx) error) *sql.DB {
 	t.Helper()
-	cfg, err := mysql.ParseDSN(stacktest.Start(t).DSN())
+	cfg, err := mysql.ParseDSN(patientDSN(t))
 	if err != nil {
 		t.Fatal(err)
 	}

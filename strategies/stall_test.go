@@ -7,7 +7,6 @@ import (
 
 	"github.com/hotsku/hotsku/strategies"
 	"github.com/hotsku/hotsku/target"
-	"github.com/hotsku/hotsku/target/stack/stacktest"
 	"github.com/hotsku/hotsku/target/steps"
 )
 
@@ -20,7 +19,7 @@ func (o observer) After(*steps.Step)    {}
 // stallingDatabase is a pool of its own, before each of whose steps do is called.
 func stallingDatabase(t *testing.T, do func(step string)) *sql.DB {
 	t.Helper()
-	db, err := target.OpenDatabase(stacktest.Start(t).DSN(), 2, observer(do))
+	db, err := target.OpenDatabase(patientDSN(t), 2, observer(do))
 	if err != nil {
 		t.Fatal(err)
 	}

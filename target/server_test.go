@@ -47,7 +47,7 @@ func config(t testing.TB, strategy string) target.Config {
 		RedisNodes: nodes,
 		Replica:    "one", Strategy: strategy, Timeout: patience,
 		Lease: strategies.LeaseSettings{TTL: patience / 4, Wait: patience, Retry: 4 * time.Millisecond},
-		DSN:   s.DSN(), DBConnections: 16, RedisURL: s.Redis().URL() + "?read_timeout=1m", RedisPrefix: s.KeyPrefix(), RedisConnections: 32,
+		DSN:   s.DSN() + "&readTimeout=1m&innodb_lock_wait_timeout=60", DBConnections: 16, RedisURL: s.Redis().URL() + "?read_timeout=1m", RedisPrefix: s.KeyPrefix(), RedisConnections: 32,
 		AdminToken: token, Record: true, Trace: true, Log: slog.New(slog.DiscardHandler),
 	}
 }
