@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"flag"
 	"os"
+	"os/exec"
 	"regexp"
 	"strings"
 	"testing"
@@ -40,15 +41,18 @@ func TestTheReadmeShowsWhatTheCommandsPrint(t *testing.T) {
 	}
 }
 
-// printedBy returns what a command prints, fit for Markdown.
+// printedBy returns what a command prints, fit for Markdown. It runs in a process of its own, in which no other test has
+// registered anything.
 func printedBy(t *testing.T, command string) string {
 	t.Helper()
-	var out, said strings.Builder
-	if code := run(t.Context(), strings.Fields(command), &out, &said); code != 0 || said.String() != "" {
-		t.Fatalf("hotsku %s: exit code %d: %s", command, code, said.String())
+	process := exec.CommandContext(t.Context(), program(t), strings.Fields(command)...)
+	process.Env = append(os.Environ(), asCommand)
+	out, err := process.Output()
+	if err != nil {
+		t.Fatalf("hotsku %s: %v", command, err)
 	}
 	if strings.Contains(command, "--markdown") {
-		return out.String()
+		return string(out)
 	}
-	return "```\n" + strings.TrimSpace(out.String()) + "\n```\n"
+	return "```\n" + strings.TrimSpace(string(out)) + "\n```\n"
 }

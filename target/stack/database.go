@@ -52,6 +52,10 @@ func (s *Stack) startDatabase(ctx context.Context, dsn, binary string) error {
 func (s *Stack) initFile() string { return filepath.Join(s.folder.path, "init.sql") }
 func (s *Stack) pidFile() string  { return filepath.Join(s.folder.path, "mysql.pid") }
 
+// tempDir is the server's own folder for temporary tables. In one that it shares, such as /tmp, a server that starts removes
+// the temporary tables of all others: those of our other stacks, and of a server of the system's.
+func (s *Stack) tempDir() string { return filepath.Join(s.folder.path, "mysql-tmp") }
+
 // A databaseBinary is an installed server program.
 type databaseBinary struct {
 	path    string
@@ -84,7 +88,10 @@ func (s *Stack) initialise(ctx context.Context, server databaseBinary) error {
 		p.name = filepath.Base(p.path)
 		p.args = installArgs(p.path)
 	}
-	p.args = append(p.args, "--datadir="+s.database.folder, "--innodb-flush-log-at-trx-commit=0")
+	if err := os.Mkdir(s.tempDir(), 0o700); err != nil {
+		return fmt.Errorf("stack: the database's folder for temporary tables: %w", err)
+	}
+	p.args = append(p.args, "--datadir="+s.database.folder, "--tmpdir="+s.tempDir(), "--innodb-flush-log-at-trx-commit=0")
 	p.args = append(p.args, asRoot()...)
 	c, err := s.spawn(p)
 	if err != nil {
@@ -133,7 +140,7 @@ func (s *Stack) runDatabase(ctx context.Context, server databaseBinary, port int
 	c, err := s.spawn(program{
 		name: filepath.Base(server.path),
 		path: server.path,
-		args: append(serverArgs(server, port), "--datadir="+d.folder, "--init-file="+s.initFile(), "--pid-file="+s.pidFile()),
+		args: append(serverArgs(server, port), "--datadir="+d.folder, "--tmpdir="+s.tempDir(), "--init-file="+s.initFile(), "--pid-file="+s.pidFile()),
 		dir:  s.folder.path,
 		log:  filepath.Join(s.folder.path, "mysql-"+strconv.Itoa(port)+".log"),
 	})

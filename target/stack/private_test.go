@@ -197,3 +197,17 @@ exec `+server+` "$@"`)
 		t.Error(err)
 	}
 }
+
+// A server that starts removes what it takes for its own left-overs in its folder for temporary tables. In a shared folder
+// that took the tables of whatever other server was at work there.
+func TestTheDatabaseKeepsItsTemporaryTablesToItself(t *testing.T) {
+	t.Parallel()
+	s := testStack(t, Options{})
+	var dir string
+	if err := s.database.db.QueryRowContext(t.Context(), `SELECT @@tmpdir`).Scan(&dir); err != nil {
+		t.Fatal(err)
+	}
+	if want := filepath.Join(s.Folder(), "mysql-tmp"); dir != want {
+		t.Errorf("temporary tables lie in %s, want %s", dir, want)
+	}
+}
